@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
                       QString::fromStdString(options.backend));
     if (!options.theme.empty()) window.appearance()->orderTheme(options.theme == "dark");
     window.show();
-    window.state()->start(options.afresh || !options.session.empty());
+    window.state()->start(options.from_start || !options.session.empty());
     const QString session = QString::fromStdString(options.session);
     if (!options.session.empty() && std::filesystem::is_directory(options.session))
         window.sweeps()->open(session);

@@ -136,7 +136,7 @@ int run_gallery(const GalleryArguments& arguments) {
         SweepLines lines(folder);
         if (!arguments.dry && !trained(*entry, folder, arguments,
                                        arguments.json ? silent : static_cast<SweepWatcher&>(lines))) {
-            complain(folder + ": " + stopped_by() + "; the same command resumes");
+            print_error(folder + ": " + stopped_by() + "; the same command resumes");
             return kFailed;
         }
         const GalleryResult result = read_gallery_result(*entry, folder, [](const auto& work) { work(); });

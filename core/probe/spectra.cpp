@@ -148,7 +148,7 @@ ProbeInfo spectra_probe() {
              {"alignment",
               {axis::layer_pair},
               "of a layer's output directions with the next one's input",
-              kMayBeNan | kSometimes},
+              kMayBeNan | kOptional},
              {"product_gain",
               {},
               "the stack's largest value ÷ the product of the layers'",

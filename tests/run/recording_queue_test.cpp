@@ -108,7 +108,7 @@ class RecordingQueueTest : public QObject {
         trains.join();
     }
 
-    void atTheEndNobodyWaits() {
+    void atTheEndNoThreadWaits() {
         RecordingQueue queue(1000);
         std::thread trains([&] {
             for (int step = 0; step < 500; ++step) queue.add("a", row_of(step));

@@ -172,7 +172,7 @@ void ExportDialog::save() {
         return file.dir().filePath(file.completeBaseName() + QStringLiteral(".json"));
     };
     const QString path =
-        askWhereToSave(this, tr("Export figure"), figure_->panel + QLatin1Char('.') + ending, ending,
+        chooseSavePath(this, tr("Export figure"), figure_->panel + QLatin1Char('.') + ending, ending,
                        QStringLiteral("*.") + ending, [&](const QString& figure) {
                            return with_spec_->isChecked() ? QStringList{specOf(figure)} : QStringList();
                        });

@@ -225,7 +225,7 @@ void RunsController::connectKnobs() {
     connect(views_.knobs, &widgets::KnobPanel::keyCommitted, this,
             [this](const QString& key, const QVariant&, const QVariant& value) {
                 lab_.commitKey(key, value);
-                if (key == u"data.source" && lab_.selected().awaitsFile())
+                if (key == u"data.source" && lab_.selected().needsFile())
                     qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))->ask();
             });
     connect(views_.knobs, &widgets::KnobPanel::runKeyCommitted, &lab_,
@@ -256,7 +256,7 @@ void RunsController::show() {
     // A chip describes what is drawn: knobs moved after training belong to another run.
     for (const std::size_t i : shown) {
         const LabRun& run = lab_.runs()[i];
-        recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
+        recipes.push_back(run.trained() || run.isTraining() ? run.live : run.recipe);
     }
     auto differences = widgets::runDifferences(recipes);
     // A run that is named after its scheme need not state it again.
@@ -322,7 +322,7 @@ void RunsController::showKnobs() {
 void RunsController::showNotices() {
     const LabRun& run = lab_.selected();
     QStringList warned;
-    if (run.awaitsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
+    if (run.needsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
     if (const QString line = identicalTo(lab_, run); !line.isEmpty()) warned << line;
     if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
     for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);

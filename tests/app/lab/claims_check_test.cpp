@@ -265,7 +265,7 @@ class ClaimsCheckTest : public QObject {
     void whatCannotBeMeasuredStatesTheReason() {
         Bench b;
         b.lab->commitKey("data.source", "text");
-        QVERIFY(b.lab->selected().awaitsFile());
+        QVERIFY(b.lab->selected().needsFile());
         ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         QVERIFY(!check.obstacle().isEmpty());
         check.start();

@@ -2,8 +2,8 @@
 #include "app/lab/engine/engine_worker.h"
 
 #include "app/lab/engine/worker_thread.h"
+#include "core/run/complete_run.h"
 #include "core/run/watchpoints.h"
-#include "core/run/whole_run.h"
 #include "tests/app/window/small_recipe.h"
 #include "tests/support/test_main.h"
 
@@ -372,7 +372,7 @@ class EngineWorkerTest : public QObject {
         // The bits are those of runs without watchpoints.
         ThreadPool pool(1);
         for (const auto& [id, scheme] : {std::pair{"a", Scheme::Pre}, {"b", Scheme::Post}}) {
-            const RunData plain = whole_run(smallRecipe(scheme, 40), "plain", pool), run = b.together(id);
+            const RunData plain = complete_run(smallRecipe(scheme, 40), "plain", pool), run = b.together(id);
             QCOMPARE(run.steps.rows(), 40u);
             QCOMPARE(*run.steps.find("loss"), *plain.steps.find("loss"));
             QCOMPARE(*run.steps.find("grad_norm"), *plain.steps.find("grad_norm"));
@@ -416,7 +416,7 @@ class EngineWorkerTest : public QObject {
         QVERIFY(last);
         QCOMPARE(static_cast<std::size_t>(last->step), b.together("a").steps.rows());
 
-        // Nobody recorded: all of it waits, in one piece.
+        // No thread recorded: all of it waits, in one piece.
         const auto waiting = b.engine->recordings()->take();
         QCOMPARE(waiting.size(), 1u);
         QVERIFY(waiting[0].header && waiting[0].ends && waiting[0].failure.empty());
@@ -427,7 +427,7 @@ class EngineWorkerTest : public QObject {
 
     /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and
     /// nothing is lost.
-    void whatNobodyTakesGathersInOnePiece() {
+    void whatIsNotReadGathersInOnePiece() {
         // Written in the engine's thread; frameShown() is never called.
         std::mutex mutex;
         std::vector<FramePtr> frames;

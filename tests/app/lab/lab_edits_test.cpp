@@ -223,13 +223,13 @@ class LabEditsTest : public QObject {
         const widgets::FigureKey exact = key("jacobian");
         b.lab->commitKey("stack.scheme", QStringLiteral("peri"));
         const widgets::FigureKey first = key("jacobian");
-        QVERIFY(!first.awaitsAs(exact));
+        QVERIFY(!first.pendingAs(exact));
         b.lab->commitKey("stack.scheme", QStringLiteral("mix"));
         const widgets::FigureKey second = key("jacobian");
         QVERIFY(!(second == first));
-        QVERIFY(second.awaitsAs(first));
+        QVERIFY(second.pendingAs(first));
         QTRY_VERIFY(b.measured());
-        QVERIFY(!key("jacobian").awaitsAs(second));
+        QVERIFY(!key("jacobian").pendingAs(second));
     }
 };
 

@@ -79,7 +79,7 @@ class LabMeasureTest : public QObject {
         QVERIFY(sameBits(*b.run(0).sample_of("growth", 21), *wanted.sample_of("growth", 21)));
     }
 
-    void measuringLeavesATrainingUnderWayAlone() {
+    void measuringLeavesARunningTrainingAlone() {
         Bench b;
         std::vector<Recipe> recipes;
         for (int i : {0, 1}) {

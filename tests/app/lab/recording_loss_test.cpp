@@ -34,7 +34,7 @@ struct Bench {
     QString folder() const { return place.filePath(QStringLiteral("recordings")); }
     QStringList files() const { return QDir(folder()).entryList({QStringLiteral("*.h5")}, QDir::Files); }
     const LabRun& run(std::size_t i) const { return lab->runs()[i]; }
-    bool ended() const { return !lab->playing() && !lab->anyUnderWay(); }
+    bool ended() const { return !lab->playing() && !lab->anyTraining(); }
     QString line(std::size_t i) const { return QString::fromStdString(run(i).not_recorded); }
 };
 

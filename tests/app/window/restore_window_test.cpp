@@ -209,7 +209,7 @@ class RestoreWindowTest : public QObject {
         for (std::size_t row = 0; row < b.run(0).steps.rows(); ++row)
             QCOMPARE(b.run(0).steps.step[row], std::int64_t(row));
         b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyUnderWay());
+        QTRY_VERIFY(!b.lab().anyTraining());
     }
 
     /// What a kill leaves: the state names the recordings soon after they began, without a closing.

@@ -321,7 +321,7 @@ class EmulatorTest : public QObject {
         QVERIFY(fault_of(1, [] { too_much_shared(); }).contains("more shared memory"));
     }
 
-    void memoryIsHandedOutAndTakenBack() {
+    void memoryIsAllocatedAndReleased() {
         CheckedMemory memory(1 << 16);
         void* a = memory.allocate(1000);
         void* b = memory.allocate(1000);

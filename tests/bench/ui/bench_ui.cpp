@@ -260,7 +260,7 @@ class InterfaceBench {
         result_.slow = std::move(slow.events);
         result_.steps = steps() - before;
         result_.all_trained = std::all_of(lab().runs().begin(), lab().runs().end(),
-                                          [](const LabRun& run) { return run.underWay(); });
+                                          [](const LabRun& run) { return run.isTraining(); });
         lab().stop();
     }
 

@@ -22,7 +22,7 @@ class Rows : public RowList {
     Rows() : RowList(QStringLiteral("rows"), QStringLiteral("Rows")) {}
     int painted = 0;
     int height = 20;
-    using RowList::layOutAgain;
+    using RowList::updateLayout;
 
   protected:
     int rowHeight(int) const override { return height; }
@@ -141,7 +141,7 @@ class ListDrawerTest : public QObject {
         rows.grab();
         QVERIFY(rows.painted >= 4);
         rows.height = 33;
-        rows.layOutAgain();
+        rows.updateLayout();
         QTRY_COMPARE(rows.visualItemRect(rows.item(0)).height(), 33);
     }
 };
