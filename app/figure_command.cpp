@@ -5,7 +5,6 @@
 #include "core/base/error.h"
 #include "core/session/session.h"
 #include "widgets/figures/csv.h"
-#include "widgets/figures/figure_spec.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/save_bytes.h"
 #include "widgets/figures/spec/figure_spec.h"
