@@ -184,6 +184,7 @@ function(normscope_test source)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS})
   if(ARG_WINDOW)
     add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/with_display $<TARGET_FILE:${program}> ${source})
+    set_tests_properties(${name} PROPERTIES COST 20)  # CTest starts the long ones first
   else()
     add_test(NAME ${name} COMMAND ${program} ${source})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "QT_QPA_PLATFORM=offscreen")
@@ -265,6 +266,7 @@ function(normscope_emulated_test name)
   normscope_test(${name} ${ARGN})
   _normscope_test_room(room)
   set_property(TEST ${room}_${name} APPEND PROPERTY LABELS emulated)
+  set_tests_properties(${room}_${name} PROPERTIES COST 100)
   if(NORMSCOPE_SANITIZE MATCHES address)
     # AddressSanitizer would make a second stack for every thread of every launch: forty times slower.
     set_property(TEST ${room}_${name} PROPERTY ENVIRONMENT_MODIFICATION
