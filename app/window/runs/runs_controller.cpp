@@ -226,7 +226,8 @@ void RunsController::connectKnobs() {
             [this](const QString& key, const QVariant&, const QVariant& value) {
                 lab_.commitKey(key, value);
                 if (key == u"data.source" && lab_.selected().needsFile())
-                    qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))->ask();
+                    qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))
+                        ->chooseFile();
             });
     connect(views_.knobs, &widgets::KnobPanel::runKeyCommitted, &lab_,
             [this](int run, const QString& key, const QVariant&, const QVariant& value) {
