@@ -4,11 +4,12 @@
 #include "app/cli/pages/options_table.h"
 #include "core/base/error.h"
 #include "core/session/session.h"
+#include "widgets/export/figure_exporter.h"
 #include "widgets/figures/csv.h"
-#include "widgets/figures/figure_spec.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/save_bytes.h"
 #include "widgets/figures/spec/figure_spec.h"
+#include "widgets/plots/theme.h"
 
 #include <CLI/CLI.hpp>
 

@@ -74,11 +74,11 @@ int main(int argc, char** argv) {
     if (!options.screenshot.empty()) return runBenchProgram("--screenshot", argv);
     QApplication app(argc, argv);
     setUp(app);
-    MainWindow window(widgets::Settings::recordingsFolder(), options.threads,
+    MainWindow window(normscope::widgets::Settings::recordingsFolder(), options.threads,
                       QString::fromStdString(options.backend));
     if (!options.theme.empty()) window.appearance()->orderTheme(options.theme == "dark");
     window.show();
-    window.state()->start(options.afresh || !options.session.empty());
+    window.state()->start(options.from_start || !options.session.empty());
     const QString session = QString::fromStdString(options.session);
     if (!options.session.empty() && std::filesystem::is_directory(options.session))
         window.sweeps()->open(session);

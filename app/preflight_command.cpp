@@ -52,7 +52,7 @@ std::unique_ptr<CLI::App> commandLine(Arguments& given) {
     return app;
 }
 
-int complain(std::string line, int code) {
+int print_error(std::string line, int code) {
     std::replace(line.begin(), line.end(), '\n', ' ');
     std::cerr << "normscope preflight: " << line << '\n';
     return code;
@@ -76,13 +76,13 @@ int runPreflightCommand(int argc, char** argv) {
         std::cout << app->help();
         return 0;
     } catch (const CLI::ParseError& error) {
-        return complain(error.what(), 2);
+        return print_error(error.what(), 2);
     } catch (const InputError& error) {
-        return complain(error.what(), 2);
+        return print_error(error.what(), 2);
     } catch (const std::bad_alloc&) {
-        return complain("out of memory", 1);
+        return print_error("out of memory", 1);
     } catch (const std::exception& error) {
-        return complain(error.what(), 1);
+        return print_error(error.what(), 1);
     }
 }
 

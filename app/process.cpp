@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/process.h"
 
-#include "core/backend/cpu/kept_memory.h"
+#include "core/backend/cpu/process_memory.h"
 #include "core/session/process/guard.h"
 #include "widgets/plots/theme.h"
 
@@ -49,7 +49,7 @@ bool hasDisplay() {
 }
 
 void prepareProcess() {
-    keep_freed_memory();
+    retain_freed_memory();
     QHashSeed::setDeterministicGlobalSeed();  // a PDF's objects are in the order of a hash table
     ensureRuntimeFolder();
     useFontsOfTheArchive();

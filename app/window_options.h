@@ -12,11 +12,11 @@ namespace normscope::app {
 
 /// The command line of `normscope` without a command's name.
 struct WindowOptions {
-    std::string session;  ///< a session, a recording or the folder of a sweep; empty: none
-    bool afresh = false;  ///< not the comparison of the last window
-    int threads = 0;      ///< of the engine; 0 = all cores but one
-    std::string backend;  ///< device of trainings; empty: the last choice
-    std::string theme;    ///< "light" or "dark"; empty: that of the session or the settings
+    std::string session;      ///< a session, a recording or the folder of a sweep; empty: none
+    bool from_start = false;  ///< not the comparison of the last window
+    int threads = 0;          ///< of the engine; 0 = all cores but one
+    std::string backend;      ///< device of trainings; empty: the last choice
+    std::string theme;        ///< "light" or "dark"; empty: that of the session or the settings
 
     std::string screenshot;  ///< written there instead of opening a window; empty: none
     QSize size{1440, 900};

@@ -144,17 +144,22 @@ endfunction()
 set(_normscope_test_definitions QT_NO_KEYWORDS NORMSCOPE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     NORMSCOPE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 
-# normscope_test(<name> [SOURCES …] DEPS … [WINDOW]): the class of <name>_test.cpp as a test, part of the program of its
+# normscope_test(<name> [SOURCES …] DEPS … [WINDOW] [ALONE]): the class of <name>_test.cpp as a test, part of the program of its
 # folder, build/…/tests/<folder>_tests, with what else SOURCES lists. A test is named after the folder under tests/:
 # tests/widgets/plots/ticks_test.cpp is widgets_plots_ticks. Where normscope_test_program is set, folders below share it.
-# WINDOW tests open real windows: tests/with_display gives them an X server (Xvfb where there is none).
+# WINDOW tests open real windows: tests/with_display gives them an X server (Xvfb where there is none). ALONE: a program of
+# its own, <test>_tests, for a test that replaces a function of the whole program.
 function(normscope_test source)
-  cmake_parse_arguments(ARG "WINDOW" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "WINDOW;ALONE" "" "SOURCES;DEPS" ${ARGN})
   _normscope_test_room(room)
   set(name ${room}_${source})
   _normscope_test_program(program)
+  if(ARG_ALONE)
+    set(program ${name}_tests)
+  endif()
   set_property(GLOBAL APPEND PROPERTY normscope_test_sources ${CMAKE_CURRENT_SOURCE_DIR}/${source}_test.cpp)
   if(NOT TARGET ${program})
+    set_property(GLOBAL APPEND PROPERTY normscope_test_programs ${program})
     add_executable(${program})
     _normscope_test_rules(${program})
     set_target_properties(${program} PROPERTIES AUTOMOC ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -179,6 +184,7 @@ function(normscope_test source)
   target_link_libraries(${program} PRIVATE ${ARG_DEPS})
   if(ARG_WINDOW)
     add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/with_display $<TARGET_FILE:${program}> ${source})
+    set_tests_properties(${name} PROPERTIES COST 20)  # CTest starts the long ones first
   else()
     add_test(NAME ${name} COMMAND ${program} ${source})
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "QT_QPA_PLATFORM=offscreen")
@@ -207,6 +213,41 @@ function(_normscope_test_program result)
   endif()
 endfunction()
 
+# With NORMSCOPE_UNITY, several tests of a program are compiled at once, each in a namespace of its own: a header with
+# what all of them include comes first, so that the namespace holds only what a test itself defines.
+function(normscope_join_tests)
+  get_property(programs GLOBAL PROPERTY normscope_test_programs)
+  foreach(program ${programs})
+    get_target_property(sources ${program} SOURCES)
+    set(includes "")
+    foreach(source ${sources})
+      if(NOT source MATCHES "_test\\.cpp$")
+        set_source_files_properties(${source} TARGET_DIRECTORY ${program} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+        continue()
+      endif()
+      get_filename_component(folder ${source} DIRECTORY)
+      file(STRINGS ${source} lines REGEX "^#include ")
+      foreach(line ${lines})
+        string(REGEX REPLACE "^#include [\"<](.*)[\">].*" "\\1" name ${line})
+        if(EXISTS ${folder}/${name})
+          set(line "#include \"${folder}/${name}\"")
+        endif()
+        list(APPEND includes ${line})
+      endforeach()
+    endforeach()
+    list(REMOVE_DUPLICATES includes)
+    list(FILTER includes EXCLUDE REGEX "\\.moc\"")
+    list(JOIN includes "\n" includes)
+    set(header ${CMAKE_BINARY_DIR}/tests/joined/${program}.h)
+    file(CONFIGURE OUTPUT ${header} CONTENT "#pragma once\n${includes}\n" @ONLY)
+    set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7
+      UNITY_BUILD_UNIQUE_ID NORMSCOPE_TEST_SOURCE
+      UNITY_BUILD_CODE_BEFORE_INCLUDE "#include \"${header}\"\nnamespace NORMSCOPE_TEST_SOURCE {"
+      UNITY_BUILD_CODE_AFTER_INCLUDE "}  // namespace NORMSCOPE_TEST_SOURCE")
+    target_compile_options(${program} PRIVATE -Wno-subobject-linkage)  # of types in what is a header only to the compiler
+  endforeach()
+endfunction()
+
 # normscope_test_runs(<program>… [DEFINITIONS …]): the tests of this folder run these programs, or load these plug-ins,
 # whose paths they know by definitions of the form NORMSCOPE_CLI="$<TARGET_FILE:normscope-cli>".
 function(normscope_test_runs)
@@ -225,6 +266,7 @@ function(normscope_emulated_test name)
   normscope_test(${name} ${ARGN})
   _normscope_test_room(room)
   set_property(TEST ${room}_${name} APPEND PROPERTY LABELS emulated)
+  set_tests_properties(${room}_${name} PROPERTIES COST 100)
   if(NORMSCOPE_SANITIZE MATCHES address)
     # AddressSanitizer would make a second stack for every thread of every launch: forty times slower.
     set_property(TEST ${room}_${name} PROPERTY ENVIRONMENT_MODIFICATION

@@ -16,18 +16,17 @@ KNOWN = {
         "app/lab app/lab/engine app/lab/files app/lab/studies",
         "core/backend core/backend/cpu core/backend/cuda core/backend/cuda/gpu core/backend/cuda/impl "
         "core/backend/cuda/tiled core/backend/grid core/backend/plugin core/backend/row",
-        "core/probe core/probe/spectra",
     },
     "folders": {"core/backend/cpu", "core/probe", "core/run"},
     "classes": {
-        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps",
-        "core/backend/cuda/cuda_ops.h CudaOps", "core/backend/ops.h Ops",
+        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps", "core/backend/cuda/cuda_ops.h CudaOps",
+        "core/backend/ops.h Ops",
     },
 }
 
 # A file may include files of its own rank and of lower ones.
 RANKS = {
-    "app": 15, "app/bench": 15, "app/window": 14,
+    "app": 15, "app/window": 14,
     "widgets": 13,
     "app/lab": 12, "widgets/figures": 11, "app/cli": 11,
     "core/claims": 10, "core/preflight": 10, "core/gallery": 10, "core/sweep": 9, "core/run": 8,

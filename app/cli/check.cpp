@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
+#include "app/cli/json_number.h"
 #include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
 #include "core/base/error.h"
@@ -58,11 +59,6 @@ Checked opened(const CheckOptions& options, ThreadPool& pool) {
     checked.run = chosen_run(path, options.run);
     checked.input = recorded_claim_input(at, path, pool, *checked.run);
     return checked;
-}
-
-/// JSON has no NaN.
-nlohmann::ordered_json json_number(double value) {
-    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
 nlohmann::ordered_json json_row(const Claim& claim, const ClaimResult& result) {

@@ -42,6 +42,6 @@ void add_backend_option(CLI::App& command, std::string& backend);
 void require_backend(const std::string& backend);
 
 /// One line on stderr.
-void complain(const std::string& message);
+void print_error(const std::string& message);
 
 }  // namespace normscope::app

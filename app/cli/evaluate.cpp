@@ -41,7 +41,7 @@ int run_evaluate(const EvaluateOptions& options) {
     write_named_arrays(options.out, result.arrays, {}, before);
     std::cout << options.out << ": " << result.arrays.size() << " arrays, " << options.dtype << "\n";
     if (!result.not_finite) return kDone;
-    complain(options.out + ": not finite: " + result.not_finite->text);
+    print_error(options.out + ": not finite: " + result.not_finite->text);
     return kDiverged;
 }
 

@@ -2,6 +2,7 @@
 #include "core/gallery/gallery.h"
 
 #include "app/cli/command.h"
+#include "app/cli/json_number.h"
 #include "app/cli/stop_signal.h"
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices.h"
@@ -11,7 +12,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -64,11 +64,6 @@ void print_entry(const GalleryEntry& entry) {
             std::cout << (i > 0 ? "," : "") << axis.values[i];
     }
     std::cout << " seeds " << entry.sweep.seeds.front() << ":" << entry.sweep.seeds.back() << "\n";
-}
-
-/// JSON has no NaN.
-nlohmann::ordered_json json_number(double value) {
-    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
 nlohmann::ordered_json json_entry(const GalleryEntry& entry, const GalleryResult& result) {
@@ -141,7 +136,7 @@ int run_gallery(const GalleryArguments& arguments) {
         SweepLines lines(folder);
         if (!arguments.dry && !trained(*entry, folder, arguments,
                                        arguments.json ? silent : static_cast<SweepWatcher&>(lines))) {
-            complain(folder + ": " + stopped_by() + "; the same command resumes");
+            print_error(folder + ": " + stopped_by() + "; the same command resumes");
             return kFailed;
         }
         const GalleryResult result = read_gallery_result(*entry, folder, [](const auto& work) { work(); });

@@ -2,7 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/preflight.h"
 #include "core/backend/cpu/default_threads.h"
-#include "core/backend/cpu/kept_memory.h"
+#include "core/backend/cpu/process_memory.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
 #include "core/session/process/guard.h"
@@ -30,7 +30,7 @@ std::string unknown_command(const CLI::App& program, const std::string& word) {
 }
 
 int fail(const std::string& message, int code) {
-    complain(message);
+    print_error(message);
     return code;
 }
 
@@ -74,7 +74,7 @@ int guarded(int argc, char** argv) {
 
 }  // namespace
 
-void complain(const std::string& message) {
+void print_error(const std::string& message) {
     std::cout.flush();
     std::cerr << "normscope-cli: " + one_line(message) + "\n";
 }
@@ -97,6 +97,6 @@ void require_backend(const std::string& backend) {
 }  // namespace normscope::app
 
 int main(int argc, char** argv) {
-    normscope::keep_freed_memory();
+    normscope::retain_freed_memory();
     return normscope::app::guarded(argc, argv);
 }

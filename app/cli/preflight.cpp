@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/preflight/preflight.h"
 
+#include "app/cli/json_number.h"
 #include "app/cli/preflight.h"
 #include "app/cli/window_program.h"
 #include "core/base/error.h"
@@ -26,11 +27,6 @@ struct PreflightOptions {
     bool json = false;
     int threads = 0;
 };
-
-/// JSON has no NaN.
-nlohmann::ordered_json json_number(double value) {
-    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
 
 nlohmann::ordered_json json_of(const Preflight& preflight) {
     const Recipe& recipe = preflight.run.recipe.value("preflight");

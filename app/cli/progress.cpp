@@ -51,7 +51,7 @@ void Progress::note(const std::string& text) {
 
 void Progress::recorded(const RunData& history) {
     const std::vector<double>* losses = history.steps.find("loss");
-    if (losses && !losses->empty()) last_loss_ = number(losses->back());
+    if (losses && !losses->empty()) last_loss_ = plain_number(losses->back());
 }
 
 void Progress::show_json(const RunDelta& delta) const {

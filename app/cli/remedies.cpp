@@ -7,9 +7,9 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/findings/headline.h"
+#include "core/run/complete_run.h"
 #include "core/run/draft.h"
 #include "core/run/replay.h"
-#include "core/run/whole_run.h"
 #include "core/session/session.h"
 
 #include <nlohmann/json.hpp>
@@ -111,7 +111,7 @@ void print_draft(const Trial& trial, std::size_t rank) {
               << (draft.enough ? "" : ": " + draft.why_not) << "\n";
 }
 
-void print_whole(const Trial& trial) {
+void print_run(const Trial& trial) {
     std::cout << "  " << cell(trial.remedy.name, 19);
     if (!trial.whole) {
         std::cout << trial.failed << "\n";
@@ -136,9 +136,9 @@ void print(const RunData& run, const std::vector<Trial>& trials, const std::vect
         if (!trial.draft.enough) print_draft(trial, 0);
     if (trials.empty() || !(trials.front().whole || !trials.front().failed.empty())) return;
     std::cout << "Whole runs: outcome, loss of the last 20 steps ± its standard error, " << layers << "\n";
-    for (const std::size_t i : order) print_whole(trials[i]);
+    for (const std::size_t i : order) print_run(trials[i]);
     for (const Trial& trial : trials)
-        if (!trial.draft.enough) print_whole(trial);
+        if (!trial.draft.enough) print_run(trial);
 }
 
 int run_remedies(const RemediesOptions& options) {
@@ -150,7 +150,7 @@ int run_remedies(const RemediesOptions& options) {
     const RunData run = [&] {
         if (recorded) return recorded_run(options);
         const Recipe recipe = read_recipe(options.target, options.settings);
-        return whole_run(recipe, default_run_name(recipe), pool, &corpora, device);
+        return complete_run(recipe, default_run_name(recipe), pool, &corpora, device);
     }();
     if (!has_failed(run.outcome)) {
         std::cout << run.name << " " << run_state_word(run.outcome.state) << ": " << run.outcome.text
@@ -172,7 +172,7 @@ int run_remedies(const RemediesOptions& options) {
         Recipe recipe = trial.remedy.recipe;
         recipe.probes = {{"gradients", recipe.train.steps + 1}};  // the table needs the steps alone
         try {
-            trial.whole = whole_run(recipe, trial.remedy.name, pool, &corpora, device);
+            trial.whole = complete_run(recipe, trial.remedy.name, pool, &corpora, device);
         } catch (const InputError& error) {
             trial.failed = error.what();
         }

@@ -101,10 +101,10 @@ int merge(const SweepArguments& arguments) {
     };
     const std::size_t more = merged.missing.size() - 1;
     for (const std::size_t run : merged.missing) std::cout << "missing: " << text_of(run) << "\n";
-    complain(arguments.out + ": " + std::to_string(merged.missing.size()) + " of " +
-             std::to_string(merged.results.runs.size()) + " runs are missing: " +
-             text_of(merged.missing.front()) + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
-             "; sweep --out " + arguments.out + " trains them");
+    print_error(arguments.out + ": " + std::to_string(merged.missing.size()) + " of " +
+                std::to_string(merged.results.runs.size()) + " runs are missing: " +
+                text_of(merged.missing.front()) + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+                "; sweep --out " + arguments.out + " trains them");
     return kFailed;
 }
 
@@ -150,8 +150,8 @@ int sweep(const SweepArguments& arguments) {
     SweepLines lines(arguments.out);
     const SweepEnd end = run_sweep(spec, device, options, lines);
     if (end.count.ended < end.count.total) {
-        complain(arguments.out + ": " + stopped_by() + ", " + std::to_string(end.count.ended) + " of " +
-                 std::to_string(end.count.total) + " runs ended; the same command resumes");
+        print_error(arguments.out + ": " + stopped_by() + ", " + std::to_string(end.count.ended) + " of " +
+                    std::to_string(end.count.total) + " runs ended; the same command resumes");
         return kFailed;
     }
     print_end({spec, expand_sweep(spec), end.rows}, arguments.out);

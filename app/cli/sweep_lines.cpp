@@ -36,7 +36,7 @@ void SweepLines::ended(const SweepRun& run, const SweepRow& row, const Outcome& 
     if (count.ended < count.total)
         std::cout << "; about " << duration_text(count.remaining_seconds) << " left";
     std::cout << std::endl;
-    if (row.state == RunState::Failed) complain(folder_ + "/" + run.recording + ": " + outcome.text);
+    if (row.state == RunState::Failed) print_error(folder_ + "/" + run.recording + ": " + outcome.text);
 }
 
 void SweepLines::note(const std::string& line) {

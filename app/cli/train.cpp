@@ -41,10 +41,10 @@ struct TrainOptions {
 class Outlet final : public RunSink {
   public:
     Outlet(Recording& recording, Progress& progress, const TrainSpec& train)
-        : recording_(recording), progress_(progress), kept_(train) {}
+        : recording_(recording), progress_(progress), stored_(train) {}
     void add(const RunDelta& delta) override {
         recording_.add(delta);
-        kept_.add(delta);
+        stored_.add(delta);
         // An interruption is reported at the end, with the way to resume.
         if (!delta.outcome || delta.outcome->state != RunState::Interrupted) progress_.show(delta);
         for (const RunEvent& event : delta.events)
@@ -55,16 +55,16 @@ class Outlet final : public RunSink {
     }
     void save(const std::shared_ptr<const Checkpoint>& checkpoint) override {
         recording_.save(checkpoint);
-        kept_.save(checkpoint);
+        stored_.save(checkpoint);
     }
-    const KeptCheckpoints& kept() const { return kept_; }
+    const KeptCheckpoints& kept() const { return stored_; }
     /// The last watchpoint that triggered since the last call; empty: none.
     std::string watched() { return std::exchange(watched_, {}); }
 
   private:
     Recording& recording_;
     Progress& progress_;
-    KeptCheckpoints kept_;
+    KeptCheckpoints stored_;
     std::string watched_;
 };
 
@@ -143,8 +143,8 @@ int run_train(const TrainOptions& options) {
                      options.out);
         return exit_code(resumed->history.outcome.state);
     }
-    const bool goes_on = resumed && resumed->checkpoint;
-    if (options.resume && !goes_on)
+    const bool resumes = resumed && resumed->checkpoint;
+    if (options.resume && !resumes)
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
     ThreadPool pool(options.threads);
@@ -155,7 +155,7 @@ int run_train(const TrainOptions& options) {
     listen_for_signals();
     RunStart start;
     std::shared_ptr<const RunData> header;
-    if (goes_on) {
+    if (resumes) {
         start.checkpoint = std::make_shared<const Checkpoint>(std::move(*resumed->checkpoint));
         start.events.push_back({start.checkpoint->step, "resume",
                                 "from the checkpoint of this step" +
@@ -197,8 +197,8 @@ int run_train(const TrainOptions& options) {
     warner.show(experiment.warnings());  // of the trained gates
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out);
-        complain(options.out + ": interrupted at step " + std::to_string(outcome.step) +
-                 ", --resume continues");
+        print_error(options.out + ": interrupted at step " + std::to_string(outcome.step) +
+                    ", --resume continues");
         return kFailed;
     }
     save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint(),

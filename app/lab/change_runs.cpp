@@ -22,13 +22,13 @@ std::vector<LabRun> withoutWeights(std::vector<LabRun> runs) {
 }  // namespace
 
 ChangeRuns::ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text,
-                       std::string selected, std::optional<QString> left_path)
+                       std::string selected, std::optional<QString> previous_path)
     : QUndoCommand(text),
       lab_(lab),
       before_(withoutWeights(std::move(before))),
       after_(withoutWeights(std::move(after))),
       selected_before_(std::move(selected)),
-      other_path_(std::move(left_path)) {}
+      other_path_(std::move(previous_path)) {}
 
 /// Runs of the one side may leave the comparison and be trained until then: they come back as they leave.
 void ChangeRuns::undo() {

@@ -17,9 +17,9 @@ class ChangeRuns : public QUndoCommand {
   public:
     /// `after` is already applied: the first redo() does nothing.
     /// `selected`: the selected run before it, which undo selects again where the one selected then is gone.
-    /// `left_path`: of the session that this edit left.
+    /// `previous_path`: of the session that this edit left.
     ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text,
-               std::string selected, std::optional<QString> left_path = {});
+               std::string selected, std::optional<QString> previous_path = {});
 
     void undo() override;
     void redo() override;

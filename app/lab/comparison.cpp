@@ -42,12 +42,12 @@ LabRun* Comparison::find(const std::string& id) {
     return found(runs, id);
 }
 
-bool Comparison::anyUnderWay() const {
-    return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.underWay(); });
+bool Comparison::anyTraining() const {
+    return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.isTraining(); });
 }
 
 bool Comparison::changesPending() const {
-    return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.asksForANewRun(); });
+    return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.needsNewRun(); });
 }
 
 QSet<QString> differingKeys(const Comparison& now) {
@@ -145,7 +145,7 @@ Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, 
 
 Comparison withRecipe(Comparison now, const Recipe& recipe) {
     LabRun& run = now.runs[static_cast<std::size_t>(now.selected)];
-    if (run.trained() || run.underWay() || run.pinned) {
+    if (run.trained() || run.isTraining() || run.pinned) {
         run.recipe = recipe;
         run.pinned = false;
         run.weights.reset();
@@ -164,7 +164,7 @@ Comparison withPinned(Comparison now, const std::string& id) {
     copy.data = std::make_shared<RunData>(*copy.data);
     copy.data->id = id;
     copy.data->name += " (reference)";
-    if (copy.underWay())
+    if (copy.isTraining())
         copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "duplicated while it trained", -1};
     copy.recipe = copy.live;
     copy.preview.reset();
@@ -194,7 +194,7 @@ Comparison restored(const Comparison& now, std::vector<LabRun> then) {
 NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id) {
     NewRuns result{std::move(now), {}};
     for (LabRun& run : result.after.runs) {
-        if (!run.asksForANewRun()) continue;
+        if (!run.needsNewRun()) continue;
         LabRun fresh = makeRun(new_id(), run.recipe);
         fresh.weights = run.weights;
         if (run.preview) {

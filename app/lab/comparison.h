@@ -23,7 +23,7 @@ struct Comparison {
     const LabRun* find(const std::string& id) const;
     LabRun* find(const std::string& id);
     const LabRun& selectedRun() const { return runs[static_cast<std::size_t>(selected)]; }
-    bool anyUnderWay() const;
+    bool anyTraining() const;
     /// Whether the knobs of a trained run require a new run.
     bool changesPending() const;
 };

@@ -22,7 +22,7 @@ RunPlan planOf(const LabRun& run) {
 bool Exploration::setProbes(const std::vector<std::string>& probes, const Comparison& now) {
     probes_ = probes;
     return std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
-        if (run.committed() || run.pinned || run.awaitsFile()) return false;
+        if (run.committed() || run.pinned || run.needsFile()) return false;
         return std::any_of(probes.begin(), probes.end(),
                            [&](const std::string& probe) { return !run.data->probes.count(probe); });
     });
@@ -36,7 +36,7 @@ std::optional<ExploreRequest> Exploration::request(const Comparison& now) {
     }
     ExploreRequest request{++generation_, {}, probes_};
     for (const LabRun& run : now.runs) {
-        if (run.pinned || run.awaitsFile() || (run.committed() && !run.asksForANewRun())) continue;
+        if (run.pinned || run.needsFile() || (run.committed() && !run.needsNewRun())) continue;
         request.runs.push_back(planOf(run));
         if (run.committed()) request.runs.back().name = nameOf(now, run.recipe);
     }
@@ -62,9 +62,9 @@ void Exploration::startOver(Comparison& now) {
         for (const auto& [probe, samples] : run.data->probes) run.measured_for[probe] = generation_;
 }
 
-void Exploration::takeRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes) {
+void Exploration::applyRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes) {
     const bool committed = run.committed();
-    if (committed && !run.asksForANewRun()) return;  // training began while this was measured
+    if (committed && !run.needsNewRun()) return;  // training began while this was measured
     if (!part.rejected.empty()) {
         if (run.rejection != part.rejected) {  // else already reported
             run.rejection = part.rejected;
@@ -112,7 +112,7 @@ Changes Exploration::take(const Frame& frame, Comparison& now) {
     exact_ = frame.complete && !again_;
     first_due_ = false;
     for (const RunFrame& part : frame.runs)
-        if (LabRun* run = now.find(part.id)) takeRun(part, *run, frame, changes);
+        if (LabRun* run = now.find(part.id)) applyRun(part, *run, frame, changes);
     changes.panels.insert(QStringLiteral("training"));  // floors, names, the hint
     const auto now_is = std::chrono::steady_clock::now();
     for (const RunFrame& part : frame.runs)

@@ -53,7 +53,7 @@ class Exploration {
     std::uint64_t generation() const { return generation_; }
 
   private:
-    void takeRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes);
+    void applyRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes);
 
     std::vector<std::string> probes_;
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured

@@ -74,14 +74,14 @@ void Lab::connectReplies() {
     };
     connect(engine, &EngineWorker::frameReady, this, [this](const FramePtr& frame) {
         engine_->frameShown();
-        deliver_([this, frame] { takeFrame(frame); });
+        deliver_([this, frame] { applyFrame(frame); });
     });
-    on(engine, &EngineWorker::devicesFound, &Lab::takeDevices);
-    on(engine, &EngineWorker::rejected, &Lab::takeRejected);
-    on(engine, &EngineWorker::startRejected, &Lab::takeStartRejected);
-    on(engine, &EngineWorker::replayed, &Lab::takeReplayed);
-    on(engine, &EngineWorker::measured, &Lab::takeMeasured);
-    on(engine, &EngineWorker::drafted, &Lab::takeDrafted);
+    on(engine, &EngineWorker::devicesFound, &Lab::applyDevices);
+    on(engine, &EngineWorker::rejected, &Lab::applyRejected);
+    on(engine, &EngineWorker::startRejected, &Lab::applyStartRejected);
+    on(engine, &EngineWorker::replayed, &Lab::applyReplayed);
+    on(engine, &EngineWorker::measured, &Lab::applyMeasured);
+    on(engine, &EngineWorker::drafted, &Lab::applyDrafted);
     connect(this, &Lab::runsChanged, this, &Lab::updateRemedies);
     // Data to record does not pass through the interface thread, which may be busy.
     connect(engine, &EngineWorker::recordingWaits, io, [io, queue = engine->recordings()] {
@@ -89,28 +89,28 @@ void Lab::connectReplies() {
         const auto held = queue;
         io->record(held);
     });
-    on(io, &IoWorker::notRecorded, &Lab::takeNotRecorded);
-    on(io, &IoWorker::recordingBegun, &Lab::takeRecordingBegun);
-    on(io, &IoWorker::sessionSaved, &Lab::takeSaved);
+    on(io, &IoWorker::notRecorded, &Lab::applyNotRecorded);
+    on(io, &IoWorker::recordingBegun, &Lab::applyRecordingBegun);
+    on(io, &IoWorker::sessionSaved, &Lab::applySaved);
     connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
         deliver_([this, token] {
             if (files_.savingFailed(token)) Q_EMIT savingFailed(token);
         });
     });
-    on(io, &IoWorker::sessionOpened, &Lab::takeOpened);
-    on(io, &IoWorker::restRead, &Lab::takeRest);
-    on(io, &IoWorker::runsRecovered, &Lab::takeRecovered);
-    on(io, &IoWorker::runsRestored, &Lab::takeRestored);
-    connect(io, &IoWorker::windowKept, this, [this](bool kept) {
-        if (!kept) kept_with_.clear();  // to be written again
-        Q_EMIT windowKept(kept);
+    on(io, &IoWorker::sessionOpened, &Lab::applyOpened);
+    on(io, &IoWorker::remainderRead, &Lab::applyRemainder);
+    on(io, &IoWorker::runsRecovered, &Lab::applyRecovered);
+    on(io, &IoWorker::runsRestored, &Lab::applyRestored);
+    connect(io, &IoWorker::windowSaved, this, [this](bool kept) {
+        if (!kept) cached_for_.clear();  // to be written again
+        Q_EMIT windowSaved(kept);
     });
     connect(io, &IoWorker::recordingsListed, this, &Lab::recordingsListed);
     connect(io, &IoWorker::curveRead, this, &Lab::curveRead);
     connect(io, &IoWorker::recordingTrashed, this, &Lab::recordingTrashed);
-    on(io, &IoWorker::modelImported, &Lab::takeImported);
-    on(io, &IoWorker::checkpointLoaded, &Lab::takeForkCheckpoint);
-    on(io, &IoWorker::checkpointsFetched, &Lab::takeFetched);
+    on(io, &IoWorker::modelImported, &Lab::applyImported);
+    on(io, &IoWorker::checkpointLoaded, &Lab::applyForkCheckpoint);
+    on(io, &IoWorker::checkpointsFetched, &Lab::applyFetched);
     connect(io, &IoWorker::problem, this, &Lab::problem);
     connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
 }
@@ -138,20 +138,20 @@ void Lab::setLinked(bool linked) {
     Q_EMIT runsChanged();
 }
 
-std::vector<LabRun> Lab::letGo(std::vector<LabRun> before, const Comparison& after) {
+std::vector<LabRun> Lab::stopRemovedRuns(std::vector<LabRun> before, const Comparison& after) {
     std::vector<std::string> ids;
     for (LabRun& run : before) {
-        if (!run.underWay() || after.find(run.id)) continue;
+        if (!run.isTraining() || after.find(run.id)) continue;
         ids.push_back(run.id);
         run = stopped(std::move(run));  // its last frame is dropped
     }
     if (ids.empty()) return before;
     engine_->stop(ids);
-    training_.setPlaying(training_.playing() && after.anyUnderWay());
+    training_.setPlaying(training_.playing() && after.anyTraining());
     return before;
 }
 
-void Lab::commit(Comparison after, const QString& text, std::optional<QString> left_path) {
+void Lab::commit(Comparison after, const QString& text, std::optional<QString> previous_path) {
     if (drag_) {
         // The recipe changed by this edit is the new base of the drag.
         for (const LabRun& run : after.runs)
@@ -159,11 +159,11 @@ void Lab::commit(Comparison after, const QString& text, std::optional<QString> l
                 drag_->before[run.id] = run.recipe;
     }
     if (!drag_) clearGhosts();
-    std::vector<LabRun> before = letGo(now_.runs, after);
+    std::vector<LabRun> before = stopRemovedRuns(now_.runs, after);
     const std::string selected_before = selected().id;
     now_ = std::move(after);
     undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(now_.runs), text,
-                              selected_before, std::move(left_path)));
+                              selected_before, std::move(previous_path)));
     applyRecipes();
     Q_EMIT viewChanged();
 }
@@ -173,13 +173,13 @@ std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs, const std:
     Comparison after = restored(now_, runs);
     if (const LabRun* then = after.find(selected); then && !after.find(now_.selectedRun().id))
         after.selected = static_cast<int>(then - after.runs.data());
-    std::vector<LabRun> before = letGo(now_.runs, after);
+    std::vector<LabRun> before = stopRemovedRuns(now_.runs, after);
     now_ = std::move(after);
     if (drag_)
         for (const LabRun& run : now_.runs) drag_->before[run.id] = run.recipe;
     applyRecipes();
     Q_EMIT viewChanged();
-    readRest();
+    readRemainder();
     return before;
 }
 
@@ -206,7 +206,7 @@ void Lab::addSeeds(int count) {
 void Lab::removeRun(int index) {
     if (now_.runs.size() < 2 || index < 0 || index >= static_cast<int>(now_.runs.size())) return;
     const LabRun& run = now_.runs[static_cast<std::size_t>(index)];
-    if (run.underWay()) {
+    if (run.isTraining()) {
         Q_EMIT problem(tr("A run in training cannot be removed: stop it first"));
         return;
     }
@@ -258,7 +258,7 @@ void Lab::begin(std::vector<RunPlan> plans) {
 
 void Lab::play() {
     if (playing()) return;
-    if (anyUnderWay()) {
+    if (anyTraining()) {
         training_.setPlaying(true);
         step_ = kNewest;
         engine_->setPaused(false);
@@ -268,7 +268,7 @@ void Lab::play() {
     }
     std::vector<RunPlan> plans;
     for (const LabRun& run : now_.runs) {
-        if (run.awaitsFile() && !run.pinned) {
+        if (run.needsFile() && !run.pinned) {
             Q_EMIT problem(tr("Choose a text file for %1 first").arg(QString::fromStdString(run.data->name)));
             return;
         }
@@ -295,7 +295,7 @@ void Lab::togglePlay() {
 }
 
 void Lab::singleStep() {
-    if (!anyUnderWay()) {
+    if (!anyTraining()) {
         play();
         if (!playing()) return;
     }
@@ -323,7 +323,7 @@ void Lab::startAsNewRun() {
 
 // --- replies of the engine
 
-void Lab::takeFrame(const FramePtr& frame) {
+void Lab::applyFrame(const FramePtr& frame) {
     if (frame->number == 0) return takeInOrder(frame);
     if (frame->number < next_frame_) return;  // already applied
     early_.emplace(frame->number, frame);
@@ -338,14 +338,14 @@ void Lab::takeInOrder(const FramePtr& frame) {
     const bool explored = frame->kind == Frame::Kind::Explore;
     if (explored && !exploration_.answers(*frame)) return;
     Q_EMIT frameArrived(frame);
-    tell(explored ? exploration_.take(*frame, now_)
-                  : training_.take(*frame, now_, exploration_.probes(), exploration_.generation()));
+    emitChanges(explored ? exploration_.take(*frame, now_)
+                         : training_.take(*frame, now_, exploration_.probes(), exploration_.generation()));
     for (const LabRun& run : now_.runs) training_time_.note(run);
     Q_EMIT frameTaken(frame);
     if (exploration_.again()) requestExplore();
 }
 
-void Lab::tell(const Changes& changes) {
+void Lab::emitChanges(const Changes& changes) {
     if (changes.results) files_.recorded();
     if (changes.runs) Q_EMIT runsChanged();
     if (changes.failures) Q_EMIT runsFailed();
@@ -359,21 +359,21 @@ void Lab::tell(const Changes& changes) {
     Q_EMIT dataChanged(QStringList(changes.panels.begin(), changes.panels.end()));
 }
 
-void Lab::takeRejected(quint64 generation, const QString& message) {
+void Lab::applyRejected(quint64 generation, const QString& message) {
     if (exploration_.rejected(generation)) {
         Q_EMIT problem(message);
         if (exploration_.again()) requestExplore();
     }
 }
 
-void Lab::takeStartRejected(quint64 token, const QString& message) {
+void Lab::applyStartRejected(quint64 token, const QString& message) {
     if (!training_.rejected(token, now_)) return;
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
     Q_EMIT problem(message);
 }
 
-void Lab::takeNotRecorded(const QString& id, const QString& line) {
+void Lab::applyNotRecorded(const QString& id, const QString& line) {
     LabRun* run = now_.find(id.toStdString());
     if (run && run->not_recorded == line.toStdString()) return;
     Q_EMIT problem(line);

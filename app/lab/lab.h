@@ -29,8 +29,8 @@
 namespace normscope::app {
 
 /// The runs as a window keeps them for the next start.
-struct KeptComparison {
-    std::vector<KeptRun> runs;
+struct SavedComparison {
+    std::vector<SavedRun> runs;
     std::optional<SaveRequest> companion;  ///< nullopt: written already, or nothing to write
 };
 
@@ -133,7 +133,7 @@ class Lab : public QObject {
     // --- training
     bool exploring() const;  ///< no run is trained
     bool playing() const { return training_.playing(); }
-    bool anyUnderWay() const { return now_.anyUnderWay(); }
+    bool anyTraining() const { return now_.anyTraining(); }
     bool changesPending() const {
         return now_.changesPending();
     }  ///< a trained run's knobs ask for a new run
@@ -224,15 +224,15 @@ class Lab : public QObject {
     const LabRun* recordedIn(const QString& path) const;
     /// The runs as the next start restores them; `companion`: the file for what no recording has. `closing`:
     /// also of runs in training.
-    KeptComparison keptComparison(const QString& companion, bool closing);
-    void keepWindow(const KeepRequest& request);
+    SavedComparison savedComparison(const QString& companion, bool closing);
+    void saveWindow(const SaveWindowRequest& request);
     /// Waits for the files' thread. False where it cannot be written, which is reported.
-    bool keepWindowNow(const KeepRequest& request);
+    bool saveWindowNow(const SaveWindowRequest& request);
     /// Replaces the comparison by that of an earlier window; comparisonRestored() follows. A run whose file
     /// cannot be read is reported, and is there untrained.
-    void restore(const std::vector<KeptRun>& runs, const QString& companion);
+    void restore(const std::vector<SavedRun>& runs, const QString& companion);
     /// The runs of "Try all", by the id of the failed run.
-    std::map<std::string, std::vector<std::string>> triedRemedies() const;
+    std::map<std::string, std::vector<std::string>> attemptedRemedies() const;
     void restoreTried(const std::map<std::string, std::vector<std::string>>& tried);
     void resume(const QStringList& recordings);
     void reopen(const QStringList& recordings);
@@ -249,7 +249,7 @@ class Lab : public QObject {
   public Q_SLOTS:
     /// Applies a reply of the engine. Replies to older requests and duplicates are dropped; one that arrives
     /// too early waits for its predecessors.
-    void takeFrame(const normscope::app::FramePtr& frame);
+    void applyFrame(const normscope::app::FramePtr& frame);
 
   Q_SIGNALS:
     void runsChanged();                           ///< the list, names, recipes, outcomes
@@ -273,8 +273,8 @@ class Lab : public QObject {
     void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
     void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
     void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
-    void comparisonRestored();   ///< of restore(), without its view yet
-    void windowKept(bool kept);  ///< keepWindow(): false, it cannot be written
+    void comparisonRestored();    ///< of restore(), without its view yet
+    void windowSaved(bool kept);  ///< saveWindow(): false, it cannot be written
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     /// For measurements of the interface: a request goes to the engine; a frame has arrived, in order, and
     /// was applied.
@@ -286,35 +286,35 @@ class Lab : public QObject {
     // Connects replies, in the order of their members.
     void connectReplies();
     void takeInOrder(const FramePtr& frame);
-    void takeRejected(quint64 generation, const QString& message);
-    void takeStartRejected(quint64 token, const QString& message);
-    void takeNotRecorded(const QString& id, const QString& line);
-    void takeDevices(const DevicesPtr& devices);
-    void takeRecordingBegun(const QString& id, const QString& path);
-    void takeResumption(quint64 token, const CheckpointPtr& checkpoint);
-    void takeSaved(quint64 token, const QString& path);
-    void takeOpened(quint64 token, const OpenedSessionPtr& opened);
-    void takeRest(const RestReplyPtr& reply);
-    void takeRecovered(quint64 token, const QList<RecoveredRun>& recovered);
-    void takeAdded(const QList<RecoveredRun>& recovered);
-    void takeRestored(quint64 token, const RestoredRunsPtr& restored_runs);
-    void takeImported(quint64 token, const QString& path, const ImportedModelPtr& model);
-    void takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
-    void takeFetched(const MeasureRequestPtr& request);
-    void takeReplayed(quint64 token, const QString& id, qint64 steps_done);
-    void takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
-                      const QString& failed);
+    void applyRejected(quint64 generation, const QString& message);
+    void applyStartRejected(quint64 token, const QString& message);
+    void applyNotRecorded(const QString& id, const QString& line);
+    void applyDevices(const DevicesPtr& devices);
+    void applyRecordingBegun(const QString& id, const QString& path);
+    void applyResumption(quint64 token, const CheckpointPtr& checkpoint);
+    void applySaved(quint64 token, const QString& path);
+    void applyOpened(quint64 token, const OpenedSessionPtr& opened);
+    void applyRemainder(const RemainderReplyPtr& reply);
+    void applyRecovered(quint64 token, const QList<RecoveredRun>& recovered);
+    void applyAdded(const QList<RecoveredRun>& recovered);
+    void applyRestored(quint64 token, const RestoredRunsPtr& restored_runs);
+    void applyImported(quint64 token, const QString& path, const ImportedModelPtr& model);
+    void applyForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
+    void applyFetched(const MeasureRequestPtr& request);
+    void applyReplayed(quint64 token, const QString& id, qint64 steps_done);
+    void applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                       const QString& failed);
 
     const KnownCheckpoint* forkPoint() const;
     const LabRun* failedRun() const;
     void updateRemedies();
-    void takeDrafted(quint64 token, qulonglong index, const DraftResultPtr& result);
+    void applyDrafted(quint64 token, qulonglong index, const DraftResultPtr& result);
 
     std::string newId();
     /// Applies an edit as one undo entry. Runs that it removes stop training.
-    void commit(Comparison after, const QString& text, std::optional<QString> left_path = {});
+    void commit(Comparison after, const QString& text, std::optional<QString> previous_path = {});
     /// Stops the training of those of these runs that are not in `after`.
-    std::vector<LabRun> letGo(std::vector<LabRun> before, const Comparison& after);
+    std::vector<LabRun> stopRemovedRuns(std::vector<LabRun> before, const Comparison& after);
     void commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
                     const QString& text);
     void nameGhosts(const QString& key);
@@ -323,14 +323,14 @@ class Lab : public QObject {
     void applyRecipes();
     void requestExplore();
     void begin(std::vector<RunPlan> plans);
-    void tell(const Changes& changes);
+    void emitChanges(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
     FirstReading firstReading() const;
-    void readRest();
+    void readRemainder();
     void cancelReading();
     widgets::Figure figureOf(const std::string& panel, const widgets::PanelOptions& options,
                              widgets::PanelInput input) const;
-    void leaveSession();
+    void closeSession();
     QString hint() const;
     /// The missing samples of the shown step that can be replayed, per run; `why_not` gets a line for each
     /// that cannot.
@@ -383,20 +383,20 @@ class Lab : public QObject {
     std::map<quint64, Resumption> resumptions_;  ///< the same
     quint64 fork_token_ = 0;
     bool resume_when_recovered_ = false;
-    std::vector<KeptRun> restoring_;
+    std::vector<SavedRun> restoring_;
     std::size_t outline_above_;
-    std::set<std::shared_ptr<const UnreadRun>> asked_;  ///< outlines that are being read, or cannot be
-    std::vector<RestRequestPtr> reading_;
+    std::set<std::shared_ptr<const UnreadRun>> requested_;  ///< outlines that are being read, or cannot be
+    std::vector<RemainderRequestPtr> reading_;
     std::set<quint64> adding_;                                 ///< tokens of addRecordings()
     std::map<std::string, std::set<std::string>> saved_runs_;  ///< ids by session file, as saved last
     /// What the companion file of the window's state has, of each run.
-    struct KeptData {
+    struct SavedData {
         std::string id;
         std::shared_ptr<const RunData> data;
         std::size_t rows, samples;
-        bool operator==(const KeptData&) const = default;
+        bool operator==(const SavedData&) const = default;
     };
-    std::vector<KeptData> kept_with_;
+    std::vector<SavedData> cached_for_;
     std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one
     std::uint64_t next_frame_ = 1;
 

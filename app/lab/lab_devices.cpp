@@ -18,7 +18,7 @@ const KnownDevice* found(const std::vector<KnownDevice>& devices, const std::str
 
 }  // namespace
 
-void Lab::takeDevices(const DevicesPtr& devices) {
+void Lab::applyDevices(const DevicesPtr& devices) {
     devices_ = *devices;
     if (backend_ == "auto") {
         const auto best = std::find_if(devices_.begin(), devices_.end(),
@@ -46,7 +46,7 @@ void Lab::chooseDevice(const QString& backend) {
 
 // --- runs that failed
 
-void Lab::takeRecordingBegun(const QString& id, const QString& path) {
+void Lab::applyRecordingBegun(const QString& id, const QString& path) {
     if (LabRun* run = now_.find(id.toStdString())) {
         run->recording = path.toStdString();
         run->session.clear();
@@ -95,7 +95,7 @@ void Lab::resumeRuns(const std::vector<std::string>& ids, const std::string& bac
     if (!from_start.empty()) begin(std::move(from_start));
 }
 
-void Lab::takeResumption(quint64 token, const CheckpointPtr& checkpoint) {
+void Lab::applyResumption(quint64 token, const CheckpointPtr& checkpoint) {
     const auto waiting = resumptions_.extract(token);
     if (!checkpoint) return;  // unreadable, which was reported
     LabRun* run = now_.find(waiting.mapped().id);

@@ -55,7 +55,7 @@ widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::Pan
                    (measured != run.measured_for.end() && measured->second < exploration_.generation());
         });
         input.draft.push_back(measured_here && outdated);
-        input.awaited.push_back(!exact() && measured_here && run.rejection.empty());
+        input.pending.push_back(!exact() && measured_here && run.rejection.empty());
     }
     input.ghost_name = ghost_name_;
     input.step = step_;
@@ -88,7 +88,7 @@ widgets::FigureKey Lab::figureKey(const std::string& panel, const widgets::Panel
                                       run.data->events.size(),
                                       run.data->outcome.state,
                                       input.draft[i],
-                                      input.awaited[i],
+                                      input.pending[i],
                                       run.data->unread != nullptr};
         for (const auto& [probe, samples] : run.data->probes) drawn.samples += samples.size();
         for (const std::string& probe : widgets::panelInfo(panel).probes)
@@ -192,7 +192,7 @@ widgets::Figure Lab::figureOf(const std::string& panel, const widgets::PanelOpti
     input.ghosts = chosen(input.ghosts, shown);
     input.previews = chosen(input.previews, shown);
     input.draft = chosen(input.draft, shown);
-    input.awaited = chosen(input.awaited, shown);
+    input.pending = chosen(input.pending, shown);
     widgets::Figure figure = widgets::buildPanel(panel, input);
     const std::uint64_t seed = now_.selectedRun().recipe.train.seed;
     const bool one = std::all_of(shown.begin(), shown.end(),

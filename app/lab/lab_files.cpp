@@ -21,7 +21,7 @@ quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
 }
 
 /// Edits and training while the file was written are not in it.
-void Lab::takeSaved(quint64 token, const QString& path) {
+void Lab::applySaved(quint64 token, const QString& path) {
     const auto saved = files_.saved(token);
     if (!saved) return;
     if (saved->of_this_session) saved->edits_too ? undo_.setClean() : undo_.resetClean();
@@ -39,17 +39,17 @@ FirstReading Lab::firstReading() const {
 
 /// Asks for the rest of the outlines in the comparison: of a session that was opened, or that an undo brought
 /// back.
-void Lab::readRest() {
-    auto request = std::make_shared<RestRequest>();
+void Lab::readRemainder() {
+    auto request = std::make_shared<RemainderRequest>();
     for (const LabRun& run : now_.runs)
-        if (run.data->unread && asked_.insert(run.data->unread).second)
+        if (run.data->unread && requested_.insert(run.data->unread).second)
             request->runs.push_back(run.data->unread);
     if (request->runs.empty()) return;
     reading_.push_back(request);
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->readRest(request); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->readRemainder(request); });
 }
 
-void Lab::takeRest(const RestReplyPtr& reply) {
+void Lab::applyRemainder(const RemainderReplyPtr& reply) {
     if (reply->request->cancelled) return;
     std::erase(reading_, reply->request);
     for (std::size_t i = 0; i < reply->rests.size(); ++i) {
@@ -61,7 +61,7 @@ void Lab::takeRest(const RestReplyPtr& reply) {
         // In place: an undo entry may hold the same data.
         for (std::size_t k = 0; k + 1 < outlines.size(); ++k) complete(*outlines[k], *reply->rests[i]);
         if (!outlines.empty()) complete(*outlines.back(), std::move(*reply->rests[i]));
-        asked_.erase(unread);
+        requested_.erase(unread);
     }
     reply->request->runs.clear();
     QMetaObject::invokeMethod(io_.get(), [] { close_unused_files(); });
@@ -72,9 +72,9 @@ void Lab::takeRest(const RestReplyPtr& reply) {
 }
 
 void Lab::cancelReading() {
-    for (const RestRequestPtr& request : reading_) request->cancelled = true;
+    for (const RemainderRequestPtr& request : reading_) request->cancelled = true;
     reading_.clear();
-    asked_.clear();
+    requested_.clear();
 }
 
 QString Lab::notReadYet() const {
@@ -101,11 +101,11 @@ void Lab::reopen(const QStringList& recordings) {
 }
 
 void Lab::startOver() {
-    files_.forgetOpening();
+    files_.discardOpening();
     Comparison after = now_;
     after.runs = {makeRun(newId(), load_recipe("pre-ln")), makeRun(newId(), load_recipe("post-ln"))};
     after.selected = 0;
-    leaveSession();
+    closeSession();
     exploration_.startOver(after);
     commit(std::move(after), tr("new comparison"), std::exchange(session_path_, QString()));
     Q_EMIT sessionPathChanged();
@@ -119,7 +119,7 @@ QString Lab::exchangeSessionPath(const QString& path) {
 }
 
 /// Drops what was requested for the runs of this session.
-void Lab::leaveSession() {
+void Lab::closeSession() {
     endMeasuring();
     cancelReading();
     clearGhosts();
@@ -132,21 +132,21 @@ void Lab::leaveSession() {
 }
 
 void Lab::replaceRuns(std::vector<LabRun> runs) {
-    if (anyUnderWay()) stop();
-    leaveSession();
+    if (anyTraining()) stop();
+    closeSession();
     undo_.clear();
     now_.runs = std::move(runs);
     now_.selected = 0;
     exploration_.startOver(now_);
     training_.setPlaying(false);
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
-    readRest();
+    readRemainder();
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
     Q_EMIT viewChanged();
 }
 
-void Lab::takeOpened(quint64 token, const OpenedSessionPtr& opened) {
+void Lab::applyOpened(quint64 token, const OpenedSessionPtr& opened) {
     if (!files_.opened(token)) return;
     try {
         replaceRuns(runsOf(*opened));
@@ -170,9 +170,9 @@ void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
     Q_EMIT trainingChanged();
 }
 
-void Lab::takeRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
+void Lab::applyRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
     if (adding_.erase(token) > 0) {
-        if (files_.imported(token)) takeAdded(recovered);  // not to a comparison that was begun since
+        if (files_.imported(token)) applyAdded(recovered);  // not to a comparison that was begun since
         return;
     }
     if (!files_.opened(token)) return;
@@ -197,7 +197,7 @@ void Lab::importModel(const QString& path) {
         io_.get(), [io = io_.get(), token = files_.import(), path] { io->importModel(token, path); });
 }
 
-void Lab::takeImported(quint64 token, const QString& path, const ImportedModelPtr& model) {
+void Lab::applyImported(quint64 token, const QString& path, const ImportedModelPtr& model) {
     if (!files_.imported(token)) return;
     try {
         Recipe recipe = model->recipe;
@@ -255,8 +255,8 @@ void Lab::forkSelected() {
         io_.get(), [io = io_.get(), token = fork_token_, source] { io->loadCheckpoint(token, source); });
 }
 
-void Lab::takeForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
-    if (resumptions_.count(token)) return takeResumption(token, checkpoint);
+void Lab::applyForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
+    if (resumptions_.count(token)) return applyResumption(token, checkpoint);
     auto waiting = forks_.extract(token);
     if (!waiting || !checkpoint) return;  // of another session, or unreadable
     auto& [parent, run, parent_name] = waiting.mapped();

@@ -176,10 +176,10 @@ void Lab::applyRecipes() {
             run.live = run.recipe;
         } else {
             // Watchpoints act on the steps to come alone, also of a run that is resumed.
-            if (run.underWay() && run.live.watch != run.recipe.watch)
+            if (run.isTraining() && run.live.watch != run.recipe.watch)
                 engine_->setWatch(run.id, run.recipe.watch);
             run.live.watch = run.recipe.watch;
-            if (run.underWay() && run.asksForANewRun() && same_but_hot(run.live, run.recipe)) {
+            if (run.isTraining() && run.needsNewRun() && same_but_hot(run.live, run.recipe)) {
                 engine_->setKnobs(run.id, hot_knobs(run.recipe));
                 run.live = run.recipe;
             }

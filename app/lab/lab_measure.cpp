@@ -3,7 +3,7 @@
 #include "app/lab/lab.h"
 #include "core/probe/registry.h"
 #include "core/run/known_series.h"
-#include "core/session/bare_run.h"
+#include "core/session/run_header.h"
 
 #include <algorithm>
 
@@ -67,7 +67,7 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
                            .arg(QString::fromStdString(obstacle));
             continue;
         }
-        MeasurePlan plan{{bare_run(*run.data), nullptr, step, std::move(probes)}};
+        MeasurePlan plan{{run_header(*run.data), nullptr, step, std::move(probes)}};
         plan.replay.header.id = run.id;
         plan.replay.header.events = run.data->events;
         if (known) plan.from = known->source;
@@ -88,11 +88,11 @@ QString Lab::measuringStatus() const {
     if (!measuring_ || measuring_->waiting.empty()) return {};
     const LabRun* run = now_.find(measuring_->waiting.front());
     const QString name = run ? QString::fromStdString(run->data->name) : QString();
-    const bool on_the_way = measuring_->steps_done >= 0 && measuring_->steps_done < measuring_->step;
+    const bool replaying = measuring_->steps_done >= 0 && measuring_->steps_done < measuring_->step;
     return tr("measuring %1\nat step %2%3 …")
         .arg(name)
         .arg(measuring_->step)
-        .arg(on_the_way ? tr(", replay at %1").arg(measuring_->steps_done) : QString());
+        .arg(replaying ? tr(", replay at %1").arg(measuring_->steps_done) : QString());
 }
 
 void Lab::measureHere() {
@@ -111,7 +111,7 @@ void Lab::measureHere() {
     Q_EMIT measuringChanged();
 }
 
-void Lab::takeFetched(const MeasureRequestPtr& request) {
+void Lab::applyFetched(const MeasureRequestPtr& request) {
     if (!measuring_ || request->token != measuring_->token || std::exchange(measuring_->fetched, true))
         return;
     MeasureRequest sound{request->token, {}};
@@ -120,17 +120,18 @@ void Lab::takeFetched(const MeasureRequestPtr& request) {
     engine_->measureAt(std::move(sound));
     for (const MeasurePlan& plan : request->runs)
         if (!plan.failed.isEmpty())
-            takeMeasured(request->token, QString::fromStdString(plan.replay.header.id), nullptr, plan.failed);
+            applyMeasured(request->token, QString::fromStdString(plan.replay.header.id), nullptr,
+                          plan.failed);
 }
 
-void Lab::takeReplayed(quint64 token, const QString& id, qint64 steps_done) {
+void Lab::applyReplayed(quint64 token, const QString& id, qint64 steps_done) {
     if (!measuring_ || token != measuring_->token || measuring_->waiting.front() != id.toStdString()) return;
     measuring_->steps_done = std::max<std::int64_t>(measuring_->steps_done, steps_done);
     Q_EMIT measuringChanged();
 }
 
-void Lab::takeMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
-                       const QString& failed) {
+void Lab::applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                        const QString& failed) {
     // No longer requested, or already applied.
     if (!measuring_ || token != measuring_->token || std::erase(measuring_->waiting, id.toStdString()) == 0)
         return;

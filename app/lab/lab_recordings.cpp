@@ -38,7 +38,7 @@ void Lab::addRecordings(const QStringList& paths) {
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token, fresh] { io->recoverRuns(token, fresh); });
 }
 
-void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
+void Lab::applyAdded(const QList<RecoveredRun>& recovered) {
     RecoveredRuns found;
     try {
         found = runsOf(recovered, false);
@@ -57,7 +57,7 @@ void Lab::takeAdded(const QList<RecoveredRun>& recovered) {
         run.data->id = run.id;
         for (KnownCheckpoint& known : run.checkpoints) known.source.run_id = run.id;
         name = QString::fromStdString(run.data->name);
-        LabRun taken = run.underWay() ? stopped(std::move(run)) : std::move(run);
+        LabRun taken = run.isTraining() ? stopped(std::move(run)) : std::move(run);
         // A run that waits to be trained would be this one: next to it, it would be a second run of its seed.
         const auto waits = std::find_if(after.runs.begin(), after.runs.end(), [&](const LabRun& other) {
             return !other.committed() && !other.pinned && same_recipe(other.recipe, taken.recipe);

@@ -11,7 +11,7 @@ namespace normscope::app {
 namespace {
 
 /// Drafts that take longer are made on request.
-constexpr double kMostSeconds = 30;
+constexpr double kMaxSeconds = 30;
 
 bool hasRemedies(const LabRun& run) {
     return !run.pinned && run.trained() && !run.data->unread && has_failed(run.data->outcome);
@@ -57,7 +57,7 @@ void Lab::updateRemedies() {
     const bool fresh = !trials.match(*run);
     if (fresh) trials = trialsOf(*run);
     if (!fresh && !other) return;
-    if (trials.requested || !(trials.seconds > kMostSeconds)) return draftRemedies();
+    if (trials.requested || !(trials.seconds > kMaxSeconds)) return draftRemedies();
     engine_->draft({++draft_token_, {}, {}});  // those of another run
     Q_EMIT remediesChanged();
 }
@@ -74,7 +74,7 @@ void Lab::draftRemedies() {
     Q_EMIT remediesChanged();
 }
 
-void Lab::takeDrafted(quint64 token, qulonglong index, const DraftResultPtr& result) {
+void Lab::applyDrafted(quint64 token, qulonglong index, const DraftResultPtr& result) {
     if (token != draft_token_) return;
     const auto trials = remedies_.find(remedies_shown_);
     if (trials == remedies_.end() || index >= trials->second.drafts.size()) return;

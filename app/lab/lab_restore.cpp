@@ -4,7 +4,7 @@
 #include "app/lab/engine/call_and_wait.h"
 #include "app/lab/engine/start_weights.h"
 #include "app/lab/lab.h"
-#include "core/session/bare_run.h"
+#include "core/session/run_header.h"
 
 #include <algorithm>
 
@@ -37,12 +37,12 @@ std::size_t samplesOf(const RunData& run) {
 
 }  // namespace
 
-KeptComparison Lab::keptComparison(const QString& companion, bool closing) {
-    KeptComparison kept;
+SavedComparison Lab::savedComparison(const QString& companion, bool closing) {
+    SavedComparison kept;
     SaveRequest request{0, companion, {}, "{}", {}, {}};
-    std::vector<KeptData> written;
+    std::vector<SavedData> written;
     for (const LabRun& run : now_.runs) {
-        KeptRun& k = kept.runs.emplace_back();
+        SavedRun& k = kept.runs.emplace_back();
         k = {run.id, run.data->name, run.drawn_name, run.not_recorded, run.recipe, run.recording, {}, false};
         const auto saved = saved_runs_.find(run.session);
         if (k.recording.empty() && (saved == saved_runs_.end() || saved->second.count(run.id)))
@@ -50,19 +50,19 @@ KeptComparison Lab::keptComparison(const QString& companion, bool closing) {
         if (!k.recording.empty() || !k.session.empty()) {
             const auto samples = unrecorded(run);
             if (samples.empty()) continue;
-            auto data = std::make_shared<RunData>(bare_run(*run.data));
+            auto data = std::make_shared<RunData>(run_header(*run.data));
             for (const ProbeResult* sample : samples) data->probes[sample->probe].push_back(*sample);
-            if (run.underWay()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
+            if (run.isTraining()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
             written.push_back({run.id, nullptr, 0, samples.size()});
             request.runs.push_back(std::move(data));
             k.companion = true;
-        } else if ((run.trained() || run.pinned || run.weights) && (closing || !run.underWay())) {
+        } else if ((run.trained() || run.pinned || run.weights) && (closing || !run.isTraining())) {
             // A reference, a run that could not be recorded, an imported model.
             k.companion = true;
             written.push_back({run.id, run.data, run.data->steps.rows(), samplesOf(*run.data)});
             auto data = std::make_shared<RunData>(*run.data);
             data->id = run.id;
-            if (run.underWay())
+            if (run.isTraining())
                 data->outcome = {RunState::Interrupted, run.lastStep(), "stopped when the window closed", -1};
             if (run.weights && !run.trained()) {
                 data->events = {weightsEvent(*run.weights)};
@@ -74,20 +74,20 @@ KeptComparison Lab::keptComparison(const QString& companion, bool closing) {
             request.runs.push_back(std::move(data));
         }
     }
-    if (!written.empty() && written != kept_with_) kept.companion = std::move(request);
-    kept_with_ = std::move(written);
+    if (!written.empty() && written != cached_for_) kept.companion = std::move(request);
+    cached_for_ = std::move(written);
     return kept;
 }
 
-void Lab::keepWindow(const KeepRequest& request) {
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->keepWindow(request); });
+void Lab::saveWindow(const SaveWindowRequest& request) {
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->saveWindow(request); });
 }
 
-bool Lab::keepWindowNow(const KeepRequest& request) {
-    return callAndWait(io_.get(), [io = io_.get(), &request] { return io->keepWindow(request); });
+bool Lab::saveWindowNow(const SaveWindowRequest& request) {
+    return callAndWait(io_.get(), [io = io_.get(), &request] { return io->saveWindow(request); });
 }
 
-void Lab::restore(const std::vector<KeptRun>& runs, const QString& companion) {
+void Lab::restore(const std::vector<SavedRun>& runs, const QString& companion) {
     restoring_ = runs;
     QMetaObject::invokeMethod(
         io_.get(), [io = io_.get(), token = files_.open(), runs, companion, first = firstReading()] {
@@ -95,8 +95,8 @@ void Lab::restore(const std::vector<KeptRun>& runs, const QString& companion) {
         });
 }
 
-void Lab::takeRestored(quint64 token, const RestoredRunsPtr& restored_runs) {
-    const std::vector<KeptRun> kept = std::exchange(restoring_, {});
+void Lab::applyRestored(quint64 token, const RestoredRunsPtr& restored_runs) {
+    const std::vector<SavedRun> kept = std::exchange(restoring_, {});
     if (!files_.opened(token)) return;
     std::vector<LabRun> runs;
     for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -108,7 +108,7 @@ void Lab::takeRestored(quint64 token, const RestoredRunsPtr& restored_runs) {
         run.data->name = kept[i].name;
         run.drawn_name = kept[i].drawn_name;
         run.not_recorded = kept[i].not_recorded;
-        runs.push_back(run.underWay() ? stopped(std::move(run)) : std::move(run));
+        runs.push_back(run.isTraining() ? stopped(std::move(run)) : std::move(run));
     }
     replaceRuns(std::move(runs));
     Q_EMIT comparisonRestored();
@@ -117,7 +117,7 @@ void Lab::takeRestored(quint64 token, const RestoredRunsPtr& restored_runs) {
     if (std::any_of(now_.runs.begin(), now_.runs.end(), untrained)) requestExplore();
 }
 
-std::map<std::string, std::vector<std::string>> Lab::triedRemedies() const {
+std::map<std::string, std::vector<std::string>> Lab::attemptedRemedies() const {
     std::map<std::string, std::vector<std::string>> tried;
     for (const auto& [id, trials] : remedies_)
         if (!trials.tried.empty() && now_.find(id)) tried[id] = trials.tried;

@@ -61,17 +61,17 @@ std::uint64_t Training::begin(Comparison& now, std::vector<RunPlan>& plans) {
 bool Training::rejected(std::uint64_t token, Comparison& now) {
     bool any = false;
     for (LabRun& run : now.runs) {
-        if (run.training != token || !run.underWay()) continue;
+        if (run.training != token || !run.isTraining()) continue;
         any = true;
         run.training = 0;
         run.data->outcome.state = run.trained() ? RunState::Interrupted : RunState::Prepared;
     }
-    if (any) playing_ = playing_ && now.anyUnderWay();
+    if (any) playing_ = playing_ && now.anyTraining();
     return any;
 }
 
-void Training::takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
-                       std::uint64_t explored, Changes& changes) {
+void Training::applyRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
+                        std::uint64_t explored, Changes& changes) {
     if (part.header) {
         const RunData old = *run.data;
         run.data = std::make_shared<RunData>(*part.header);
@@ -119,7 +119,7 @@ Changes Training::take(const Frame& frame, Comparison& now, const std::vector<st
         if (!run || part.training == 0 || run->training != part.training) continue;
         any = true;
         saved |= !part.checkpoints.empty();
-        takeRun(part, *run, shown, explored, changes);
+        applyRun(part, *run, shown, explored, changes);
     }
     if (saved) thinCheckpoints(now.runs);
     if (any) {
@@ -128,7 +128,7 @@ Changes Training::take(const Frame& frame, Comparison& now, const std::vector<st
         device_use_ = frame.device;
     }
     // The frame covers only what the engine trains; a pending start may not have reached it yet.
-    if (frame.complete && !now.anyUnderWay()) playing_ = false;
+    if (frame.complete && !now.anyTraining()) playing_ = false;
     return changes;
 }
 

@@ -30,8 +30,8 @@ class Training {
     const DeviceUse& deviceUse() const { return device_use_; }
 
   private:
-    void takeRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
-                 std::uint64_t explored, Changes& changes);
+    void applyRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
+                  std::uint64_t explored, Changes& changes);
 
     std::uint64_t token_ = 0;
     bool playing_ = false;

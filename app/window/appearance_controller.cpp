@@ -39,14 +39,14 @@ void AppearanceController::arrange() {
     views_.left->setFixedWidth(left);
     views_.strip->setLeftWidth(left);
     views_.transport->setLeftWidth(left);
-    if (!wide_by_hand_ && !views_.presentation->isOn() && views_.grid->isWide() != fitsWide()) {
+    if (!wide_by_user_ && !views_.presentation->isOn() && views_.grid->isWide() != fitsWide()) {
         views_.grid->setWide(fitsWide());
         views_.rail->setVisible(fitsWide());
     }
 }
 
 void AppearanceController::setWide(bool wide) {
-    wide_by_hand_ = wide != fitsWide();
+    wide_by_user_ = wide != fitsWide();
     views_.grid->setWide(wide);
     views_.rail->setVisible(wide && !views_.presentation->isOn());
 }
@@ -94,7 +94,7 @@ void AppearanceController::focusCurrent() {
     views_.grid->focusCell(grid->focusedCell() == index && !views_.presentation->isOn() ? -1 : index);
 }
 
-void AppearanceController::leaveFocus() {
+void AppearanceController::resetFocus() {
     for (auto* drawer : window_->findChildren<widgets::Drawer*>(QString(), Qt::FindDirectChildrenOnly))
         if (drawer->isVisible()) return drawer->hide();
     if (views_.banner->isVisible())

@@ -47,7 +47,7 @@ class AppearanceController : public QObject {
     /// The current panel fills the window, or all are shown again.
     void focusCurrent();
     /// Closes what lies over the panels, else shows all panels: one thing each time.
-    void leaveFocus();
+    void resetFocus();
     /// The widths of the columns follow that of the window.
     void arrange();
 
@@ -60,7 +60,7 @@ class AppearanceController : public QObject {
     SweepController& sweeps_;
     const Views views_;
     QMainWindow* window_;
-    bool dark_ = false, theme_ordered_ = false, wide_by_hand_ = false;
+    bool dark_ = false, theme_ordered_ = false, wide_by_user_ = false;
 };
 
 }  // namespace normscope::app

@@ -172,7 +172,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          G::Layout,
          tr("Close the drawer, or show all panels"),
          {Qt::Key_Escape},
-         [=] { looks->leaveFocus(); }},
+         [=] { looks->resetFocus(); }},
         {C::Presentation,
          G::Layout,
          tr("Presentation mode"),

@@ -153,7 +153,8 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
     const WindowViews& v = views_;
     const ViewText text{[this] { return viewJson(*this); },
                         [this](const std::string& view) { applyViewJson(*this, view); }};
-    connect(lab_, &Lab::problem, v.banner, [banner = v.banner](const QString& line) { banner->tell(line); });
+    connect(lab_, &Lab::problem, v.banner,
+            [banner = v.banner](const QString& line) { banner->showMessage(line); });
     sweeps_ = new SweepController(*lab_, {v.sweep_map, v.sweep_band, v.area, v.upper, v.knobs, v.banner},
                                   recordings_folder, this);
     files_ = new FilesController(*lab_, *v.banner, text, this);
@@ -189,7 +190,7 @@ void MainWindow::buildCommands() {
     views_.strip->title()->setUndoActions(commands[Undo], commands[Redo]);
     commands.addTo(*views_.strip->sweepMenu(),
                    {NewSweep, ChooseSweep, ShowSweep, StopOrResumeSweep, Gallery});
-    connect(commands_, &Commands::recentFileChosen, files_, &FilesController::askAndOpen);
+    connect(commands_, &Commands::recentFileChosen, files_, &FilesController::confirmAndOpen);
     connect(files_, &FilesController::recentFilesChanged, commands_, &Commands::updateRecentFiles);
     connect(sweeps_, &SweepController::opened, commands_, [this](const QString& folder) {
         widgets::Settings().addRecentFile(folder);
@@ -216,7 +217,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 /// Asks only where something would be lost: the next start restores a window whose state is kept.
 void MainWindow::closeEvent(QCloseEvent* event) {
     const bool kept = state_->keep(true);
-    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyUnderWay()));
+    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyTraining()));
     if (event->isAccepted()) return state_->stop();
     files_->leaving(tr("Quit"), [this] {
         may_close_ = true;

@@ -16,10 +16,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kVersion = 1;
-constexpr int kKeepInterval = 2000;  // ms; the rows of a training are in its recording anyway
+constexpr int kStateVersion = 1;
+constexpr int kSaveInterval = 2000;  // ms; the rows of a training are in its recording anyway
 
-json runJson(const KeptRun& run) {
+json runJson(const SavedRun& run) {
     json out = {{"id", run.id}, {"name", run.name}};
     const auto set = [&](const char* key, const std::string& text) {
         if (!text.empty()) out[key] = text;
@@ -33,8 +33,8 @@ json runJson(const KeptRun& run) {
 }
 
 /// Its recipe is among the knobs of the view.
-KeptRun runOf(const json& in, const json& knobs) {
-    KeptRun run;
+SavedRun runOf(const json& in, const json& knobs) {
+    SavedRun run;
     run.id = in.at("id").get<std::string>();
     run.name = in.at("name").get<std::string>();
     run.drawn_name = in.value("drawn_name", std::string());
@@ -57,47 +57,49 @@ StateController::StateController(Lab& lab, StoryController& stories, const Views
       view_(std::move(view)),
       recordings_folder_(recordings_folder) {}
 
-void StateController::start(bool afresh) {
-    later_.setInterval(kKeepInterval);
+void StateController::start(bool from_start) {
+    later_.setInterval(kSaveInterval);
     connect(&later_, &QTimer::timeout, this, [this] { keep(false); });
-    connect(&lab_, &Lab::comparisonRestored, this, &StateController::takeRestored);
-    connect(&lab_, &Lab::windowKept, this, [this](bool kept) {
-        if (!kept) kept_text_.clear();
+    connect(&lab_, &Lab::comparisonRestored, this, &StateController::applyRestored);
+    connect(&lab_, &Lab::windowSaved, this, [this](bool kept) {
+        if (!kept) cached_text_.clear();
     });
     if (!widgets::Settings().restores()) return lab_.findInterrupted();
-    kept_ = std::make_unique<KeptState>(recordings_folder_, afresh);
-    if (!kept_->locked()) {
-        kept_.reset();
-        views_.banner->tell(tr("The next start cannot restore this window: no file can be written next to %1")
-                                .arg(recordings_folder_));
+    stored_ = std::make_unique<WindowStateFile>(recordings_folder_, from_start);
+    if (!stored_->locked()) {
+        stored_.reset();
+        views_.banner->showMessage(
+            tr("The next start cannot restore this window: no file can be written next to %1")
+                .arg(recordings_folder_));
         return lab_.findInterrupted();
     }
-    if (kept_->text().empty()) {
+    if (stored_->text().empty()) {
         later_.start();
-        return afresh ? void() : lab_.findInterrupted();
+        return from_start ? void() : lab_.findInterrupted();
     }
     try {
-        const json state = json::parse(kept_->text());
-        if (state.at("version").get<int>() != kVersion)
+        const json state = json::parse(stored_->text());
+        if (state.at("version").get<int>() != kStateVersion)
             throw InputError("version " + state["version"].dump() + " is not known");
         restoring_view_ = state.at("view").get<std::string>();
         const json view = json::parse(restoring_view_);
-        std::vector<KeptRun> runs;
+        std::vector<SavedRun> runs;
         for (const json& run : state.at("runs")) runs.push_back(runOf(run, view.at("knobs")));
         if (runs.empty()) throw InputError("it holds no run");
-        lab_.restore(runs, kept_->companion());
+        lab_.restore(runs, stored_->companion());
         connect(&lab_, &Lab::sessionOpened, &later_, qOverload<>(&QTimer::start));  // instead of it
     } catch (const std::exception& error) {
         restoring_view_.clear();
         later_.start();
-        views_.banner->tell(tr("%1 is damaged, the last window is not restored: %2")
-                                .arg(kept_->path(), QString::fromUtf8(error.what()).section(u'\n', 0, 0)));
+        views_.banner->showMessage(
+            tr("%1 is damaged, the last window is not restored: %2")
+                .arg(stored_->path(), QString::fromUtf8(error.what()).section(u'\n', 0, 0)));
     }
 }
 
-void StateController::takeRestored() {
+void StateController::applyRestored() {
     try {
-        const json state = json::parse(kept_->text());
+        const json state = json::parse(stored_->text());
         lab_.setSessionPath(QString::fromStdString(state.value("session_path", std::string())));
         if (state.contains("story") &&
             stories_.tell(QString::fromStdString(state["story"].at("name").get<std::string>()))) {
@@ -108,8 +110,8 @@ void StateController::takeRestored() {
         lab_.restoreTried(state.value("tried", std::map<std::string, std::vector<std::string>>()));
         if (state.value("unsaved", false)) lab_.undoStack()->resetClean();
     } catch (const std::exception& error) {
-        views_.banner->tell(
-            tr("%1: not all is restored: %2").arg(kept_->path(), QString::fromUtf8(error.what())));
+        views_.banner->showMessage(
+            tr("%1: not all is restored: %2").arg(stored_->path(), QString::fromUtf8(error.what())));
     }
     Q_EMIT restored();
     later_.start();
@@ -118,41 +120,41 @@ void StateController::takeRestored() {
 
 bool StateController::keep(bool closing) {
     // Before the last window is restored there is nothing to keep; a drag needs every millisecond.
-    if (!kept_ || (!later_.isActive() && !closing) || !restoring_view_.empty()) return false;
+    if (!stored_ || (!later_.isActive() && !closing) || !restoring_view_.empty()) return false;
     if (lab_.dragging() && !closing) return false;
-    KeptComparison comparison = lab_.keptComparison(kept_->companion(), closing);
-    json state = {{"version", kVersion},
+    SavedComparison comparison = lab_.savedComparison(stored_->companion(), closing);
+    json state = {{"version", kStateVersion},
                   {"view", view_.keep()},
                   {"session_path", lab_.sessionPath().toStdString()},
                   {"unsaved", lab_.unsaved()},
-                  {"tried", lab_.triedRemedies()}};
-    for (const KeptRun& run : comparison.runs) state["runs"].push_back(runJson(run));
+                  {"tried", lab_.attemptedRemedies()}};
+    for (const SavedRun& run : comparison.runs) state["runs"].push_back(runJson(run));
     if (views_.story->story())
         state["story"] = {{"name", views_.story->story()->name},
                           {"at", views_.story->at()},
                           {"held", views_.story->held()}};
-    KeepRequest request{kept_->path(), state.dump(), std::move(comparison.companion)};
-    if (!closing && !request.companion && request.text == kept_text_) return true;
-    kept_text_ = request.text;
-    if (closing) return lab_.keepWindowNow(request);
-    lab_.keepWindow(request);
+    SaveWindowRequest request{stored_->path(), state.dump(), std::move(comparison.companion)};
+    if (!closing && !request.companion && request.text == cached_text_) return true;
+    cached_text_ = request.text;
+    if (closing) return lab_.saveWindowNow(request);
+    lab_.saveWindow(request);
     return true;
 }
 
 void StateController::toggleRestoring() {
     const bool restores = !widgets::Settings().restores();
     widgets::Settings().setRestores(restores);
-    if (restores && !kept_) {
-        kept_ = std::make_unique<KeptState>(recordings_folder_, true);
-        if (!kept_->locked()) kept_.reset();
+    if (restores && !stored_) {
+        stored_ = std::make_unique<WindowStateFile>(recordings_folder_, true);
+        if (!stored_->locked()) stored_.reset();
         later_.start();
-    } else if (!restores && kept_) {
+    } else if (!restores && stored_) {
         later_.stop();
-        kept_->remove();
-        kept_.reset();
+        stored_->remove();
+        stored_.reset();
     }
-    views_.banner->tell(restores ? tr("The next start restores this window")
-                                 : tr("The next start begins with a new comparison"));
+    views_.banner->showMessage(restores ? tr("The next start restores this window")
+                                        : tr("The next start begins with a new comparison"));
 }
 
 }  // namespace normscope::app

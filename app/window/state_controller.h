@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/window/files/kept_state.h"
 #include "app/window/files/view_text.h"
+#include "app/window/files/window_state_file.h"
 
 #include <QObject>
 #include <QTimer>
@@ -32,7 +32,7 @@ class StateController : public QObject {
 
     /// From now on the state is kept; restores what the last window kept, unless `afresh`, and asks for
     /// interrupted runs.
-    void start(bool afresh);
+    void start(bool from_start);
     /// False where the state cannot be kept: the next start restores nothing. `closing`: waits until it is
     /// written.
     bool keep(bool closing);
@@ -45,16 +45,16 @@ class StateController : public QObject {
     void restored();
 
   private:
-    void takeRestored();
+    void applyRestored();
 
     Lab& lab_;
     StoryController& stories_;
     const Views views_;
     const ViewText view_;
     const QString recordings_folder_;
-    std::unique_ptr<KeptState> kept_;  ///< null: the state is not kept
-    std::string kept_text_;            ///< as written last
-    std::string restoring_view_;       ///< to be applied to the restored runs
+    std::unique_ptr<WindowStateFile> stored_;  ///< null: the state is not kept
+    std::string cached_text_;                  ///< as written last
+    std::string restoring_view_;               ///< to be applied to the restored runs
     QTimer later_;
 };
 

@@ -20,7 +20,7 @@ using widgets::PlotViewState;
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kViewVersion = 1;
 
 json axisJson(const AxisView& axis) {
     json out = json::object();
@@ -62,7 +62,7 @@ void apply(widgets::PanelCell& cell, const json& in) {
 
 std::string viewJson(const MainWindow& window) {
     const Lab& lab = *window.lab();
-    json view = {{"version", kVersion},
+    json view = {{"version", kViewVersion},
                  {"size", {window.width(), window.height()}},
                  {"dark", window.appearance()->isDark()},
                  {"wide", window.views().grid->isWide()},
@@ -86,9 +86,9 @@ std::string viewJson(const MainWindow& window) {
 void applyViewJson(MainWindow& window, const std::string& text) {
     try {
         const json view = json::parse(text);
-        if (view.value("version", 0) != kVersion)
+        if (view.value("version", 0) != kViewVersion)
             throw InputError("/view: version", view.value("version", json()).dump() + " is not known",
-                             std::to_string(kVersion));
+                             std::to_string(kViewVersion));
         Lab& lab = *window.lab();
         window.appearance()->restoreTheme(view.at("dark").get<bool>());
         if (view.contains("size"))

@@ -58,8 +58,8 @@ struct AttentionShape {
     int width() const { return d + 2 * d_kv(); }
 };
 
-/// W [out, in], its transpose [in, out] (null where Ops::wants_transposed() is false or none was made), bias
-/// [out] or null.
+/// W [out, in], its transpose [in, out] (null where Ops::prefers_transposed() is false or none was made),
+/// bias [out] or null.
 template <class T>
 struct LinearWeights {
     const T* weight;
@@ -110,7 +110,7 @@ class Ops {
     // --- sharding of a step on this device
 
     /// Whether linear() is faster with transposed weights.
-    virtual bool wants_transposed() const = 0;
+    virtual bool prefers_transposed() const = 0;
     /// The preferred number of rows of one forward and backward pass; a smaller shard is one piece.
     virtual int step_rows() const = 0;
     /// Whether attention with sequences of n tokens and heads of this size needs

@@ -11,8 +11,8 @@ namespace normscope {
 
 // What decides over the update of a training step, as values in device memory: whether the loss and the
 // gradient are finite, the loss scale, the divergence rule, the clipping factor and the optimizer's numbers.
-// The device computes them (Ops::begin_step, judge_step), so that a step is one sequence of calls that waits
-// for no result on the host. The CPU calls the same functions.
+// The device computes them (Ops::begin_step, finalize_step), so that a step is one sequence of calls that
+// waits for no result on the host. The CPU calls the same functions.
 
 /// Dynamic loss scaling for FP16 training, with the constants of PyTorch's GradScaler: the loss is multiplied
 /// by the scale before the backward pass, so that small gradients do not vanish in FP16, and the gradients
@@ -178,9 +178,9 @@ NORMSCOPE_SHARED_CODE void begin_step(const StepRule& rule, int accumulate, std:
 /// next step, the optimizer's numbers and the clipping factor, which is kNoUpdate where there is no update.
 ///
 /// The forward pass does not depend on the loss scale: where its loss is not finite, no smaller scale helps.
-NORMSCOPE_SHARED_CODE inline void judge_step(const StepRule& rule, const StepKnobs& knobs, double norm,
-                                             StepControl& control, StepReport& report,
-                                             OptimizerNumbers& numbers, double& clip) {
+NORMSCOPE_SHARED_CODE inline void finalize_step(const StepRule& rule, const StepKnobs& knobs, double norm,
+                                                StepControl& control, StepReport& report,
+                                                OptimizerNumbers& numbers, double& clip) {
     const bool finite_loss = report.loss - report.loss == 0, finite_norm = norm - norm == 0;
     report.grad_norm = norm;
     clip = kNoUpdate;

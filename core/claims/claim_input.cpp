@@ -23,7 +23,7 @@ Batch first_tokens(const Batch& batch, int tokens) {
     return {1, tokens, {batch.tokens.begin(), batch.tokens.begin() + tokens}, {}};
 }
 
-void need_whole(const ProbeResult& sample, const NamedArray& array) {
+void require_all_places(const ProbeResult& sample, const NamedArray& array) {
     if (lacks_entries(sample, array))
         throw NotMeasured("needs a recorded run with the whole array " + array.name + " of the probe " +
                           sample.probe + ", and this one measured only " + sample.only());
@@ -119,8 +119,8 @@ ClaimInput& ClaimInput::variant(const std::string& name, const std::function<voi
     edit(recipe.stack);
     validate(recipe.stack);
     const std::size_t weights = ParameterTable(recipe.stack).size();
-    if (weights > kMostWeights)
-        throw NotMeasured("needs the same stack " + name + ", of up to " + std::to_string(kMostWeights) +
+    if (weights > kMaxWeights)
+        throw NotMeasured("needs the same stack " + name + ", of up to " + std::to_string(kMaxWeights) +
                           " weights, and it has " + std::to_string(weights));
     Transformer<double> model(recipe.stack, recipe.train.seed);
     model.numerics = initial_numerics(recipe);

@@ -25,7 +25,7 @@ class NotMeasured : public std::runtime_error {
 };
 
 /// NotMeasured where the sample is of selected places alone and an entry of its array is NaN.
-void need_whole(const ProbeResult& sample, const NamedArray& array);
+void require_all_places(const ProbeResult& sample, const NamedArray& array);
 
 /// What claims are measured on: a stack with its weights at one step, a batch, and a recorded run where there
 /// is one. Passes, probes, dense maps and variants of the stack are computed on first use and kept. One
@@ -38,7 +38,7 @@ class ClaimInput {
     /// Rows and columns of the dense maps: first tokens, as many as fit, one at least.
     static constexpr int kDense = 256, kWidest = 1024;
     /// Weights of a stack that is built again, at another scheme or depth.
-    static constexpr std::size_t kMostWeights = 8'000'000;
+    static constexpr std::size_t kMaxWeights = 8'000'000;
 
     /// `batch`: at least one sequence with targets. `run`: null without a recording. All references must
     /// outlive the input.

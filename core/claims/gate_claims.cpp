@@ -242,7 +242,7 @@ std::vector<ProbeResult> recorded_gates(ClaimInput& input) {
     if (found == input.run()->probes.end() || found->second.size() < 2) throw NotMeasured(wanted);
     const NamedArray* alpha = found->second.back().find("alpha");
     if (!alpha || alpha->data.empty()) throw NotMeasured(wanted);
-    need_whole(found->second.back(), *alpha);
+    require_all_places(found->second.back(), *alpha);
     if (!std::isfinite(alpha->data.front())) throw NotMeasured(wanted);
     return found->second;
 }

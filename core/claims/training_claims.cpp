@@ -37,7 +37,7 @@ const std::vector<double>& array_of(const ProbeResult& sample, const char* name)
     const NamedArray* array = sample.find(name);
     if (!array || array->data.empty())
         throw NotMeasured("needs a recorded run with the array " + std::string(name));
-    need_whole(sample, *array);
+    require_all_places(sample, *array);
     return array->data;
 }
 

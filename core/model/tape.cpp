@@ -9,9 +9,9 @@ namespace {
 
 /// Allocates consecutive arrays; without a block it only counts.
 template <class T>
-class Cutter {
+class TapeAllocator {
   public:
-    explicit Cutter(T* block) : block_(block) {}
+    explicit TapeAllocator(T* block) : block_(block) {}
     T* take(std::size_t count) {
         T* piece = block_ ? block_ + used_ : nullptr;
         used_ += (count + 15) / 16 * 16;  // whole cache lines
@@ -28,9 +28,9 @@ class Cutter {
 };
 
 template <class T>
-std::size_t lay_out(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules,
-                    bool for_gradient, bool probabilities, T* block) {
-    Cutter<T> cut(block);
+std::size_t layout_tape(Tape<T>& tape, const StackSpec& s, const std::vector<SublayerRule>& rules,
+                        bool for_gradient, bool probabilities, T* block) {
+    TapeAllocator<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
     const std::size_t d_kv = static_cast<std::size_t>(s.d_kv());
@@ -95,8 +95,8 @@ void Tape<T>::reserve(Device& device, const StackSpec& spec, const std::vector<S
     sequences = new_sequences;
     length = new_length;
     device_ = &device;
-    memory_.resize(device, lay_out<T>(*this, spec, rules, for_gradient, probabilities, nullptr));
-    lay_out<T>(*this, spec, rules, for_gradient, probabilities, memory_.data());
+    memory_.resize(device, layout_tape<T>(*this, spec, rules, for_gradient, probabilities, nullptr));
+    layout_tape<T>(*this, spec, rules, for_gradient, probabilities, memory_.data());
 }
 
 template <class T>
@@ -105,8 +105,8 @@ void Tape<T>::reserve_scratch(Device& device, const StackSpec& spec, const std::
     sequences = new_sequences;
     length = new_length;
     device_ = &device;
-    const std::size_t needed = lay_out<T>(*this, spec, rules, for_gradient, probabilities, nullptr);
-    lay_out<T>(*this, spec, rules, for_gradient, probabilities, device.scratch_of<T>(kStepTape, needed));
+    const std::size_t needed = layout_tape<T>(*this, spec, rules, for_gradient, probabilities, nullptr);
+    layout_tape<T>(*this, spec, rules, for_gradient, probabilities, device.scratch_of<T>(kStepTape, needed));
 }
 
 template struct Tape<float>;

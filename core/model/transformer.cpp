@@ -49,7 +49,7 @@ constexpr std::size_t kPiece = 1 << 14;
 /// The second path through a parallel layer (sublayer.h) for a signal of `count` values: a buffer where both
 /// sub-layers of k's layer lie in begin … end − 1, else none.
 template <class T>
-T* side_way(const Pass<T>& pass, int k, int begin, int end, std::size_t count) {
+T* side_branch(const Pass<T>& pass, int k, int begin, int end, std::size_t count) {
     const int attention = k - k % 2;
     if (pass.spec.layout != Layout::Parallel || attention < begin || attention + 1 >= end) return nullptr;
     return pass.device.template scratch_of<T>(kSublayerSide, count);
@@ -177,7 +177,7 @@ void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadP
     to.sublayers.resize(*device_, rules_.size());
     ops_->pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(), spec_.d_head(),
                             to.numerics.data(), parameters_.data(), to.whole.data(), to.sublayers.data());
-    if (!ops_->wants_transposed()) return;
+    if (!ops_->prefers_transposed()) return;
     const auto& layers = table_.linear_layers();
     transposed.resize(*device_, table_.size());
     device_->run(pool, static_cast<int>(layers.size()), [&](int i) {
@@ -351,7 +351,7 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, 
     for (std::size_t k = rules_.size(); k-- > 0;) {
         sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient, into,
                           noted ? noted[k] : NormOutputGradients<T>{},
-                          side_way<T>(p, static_cast<int>(k), 0, all, count));
+                          side_branch<T>(p, static_cast<int>(k), 0, all, count));
         note(k);
     }
     embed_backward(p, batch, rows, tape, gradient, into, record);
@@ -421,7 +421,7 @@ void Transformer<T>::tangent(const Tape<T>& tape, int sequence, int begin, int e
         static_cast<std::size_t>(directions) * (tape.length - first_token) * spec_.d_model;
     for (int k = begin; k < end; ++k)
         sublayer_tangent(p, k, rules_[static_cast<std::size_t>(k)], sequence, first_token, directions, tape,
-                         kind, tangent, side_way<T>(p, k, begin, end, count));
+                         kind, tangent, side_branch<T>(p, k, begin, end, count));
 }
 
 template <class T>
@@ -432,7 +432,7 @@ void Transformer<T>::pull_back(const Tape<T>& tape, Shard rows, int begin, int e
         static_cast<std::size_t>(rows.directions * rows.sequences) * tape.length * spec_.d_model;
     for (int k = end; k-- > begin;)
         sublayer_backward<T>(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, kind, gradient, nullptr,
-                             {}, side_way<T>(p, k, begin, end, count));
+                             {}, side_branch<T>(p, k, begin, end, count));
 }
 
 template <class T>

@@ -34,15 +34,15 @@ Averaged jackknife(std::span<const double> sums, std::size_t terms, const Statis
     Averaged result{statistic(std::span<const double>(totals), sequences),
                     std::numeric_limits<double>::quiet_NaN()};
     if (sequences < 2) return result;
-    std::vector<double> left_out(sequences);
+    std::vector<double> omitted(sequences);
     double mean = 0;
     for (std::size_t b = 0; b < sequences; ++b) {
         for (std::size_t i = 0; i < terms; ++i) without[i] = totals[i] - sums[b * terms + i];
-        left_out[b] = statistic(std::span<const double>(without), sequences - 1);
-        mean += left_out[b] / static_cast<double>(sequences);
+        omitted[b] = statistic(std::span<const double>(without), sequences - 1);
+        mean += omitted[b] / static_cast<double>(sequences);
     }
     double squares = 0;
-    for (const double value : left_out) squares += (value - mean) * (value - mean);
+    for (const double value : omitted) squares += (value - mean) * (value - mean);
     const double n = static_cast<double>(sequences);
     result.error = std::sqrt((n - 1) / n * squares);
     return result;

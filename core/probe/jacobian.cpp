@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/jacobian.h"
 
-#include "core/probe/spectra/jacobian_sample.h"
+#include "core/probe/jacobian_sample.h"
 
 #include <limits>
 #include <vector>
@@ -45,7 +45,7 @@ std::vector<double> largest_of_sequences(ProbeInput<T>& input, int sequences) {
 }
 
 template <class T>
-void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const WantedBlocks& wanted,
+void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const RequestedBlocks& wanted,
                    const std::function<void()>& check, JacobianSample& sample) {
     const StackSpec& spec = input.model.spec();
     const int n = input.batch.length;
@@ -90,12 +90,12 @@ void measure_stack(ProbeInput<T>& input, const JacobianPlan& plan, const WantedB
 }
 
 template <class T>
-void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const WantedBlocks& wanted,
+void measure_layers(ProbeInput<T>& input, const JacobianPlan& plan, const RequestedBlocks& wanted,
                     const std::function<void()>& check, JacobianSample& sample) {
     const Tape<T>& states = input.tape();
     const int n = states.length;
     for (const int layer : plan.layers) {
-        const WantedBlocks of_layer = wanted.layers_from(layer, 1);
+        const RequestedBlocks of_layer = wanted.layers_from(layer, 1);
         if (!of_layer.sublayer(0) && !of_layer.sublayer(1)) continue;
         check();
         const Transformer<double> model(input.model, layer, 1, false);
@@ -125,7 +125,7 @@ ProbeResult probe_jacobian(ProbeInput<T>& input) {
     const Batch& batch = input.batch;
     const JacobianPlan plan = plan_jacobian(spec, batch.length, batch.sequences);
     const auto check = [&input] { input.check_cancelled(); };
-    WantedBlocks wanted;
+    RequestedBlocks wanted;
     for (int k = 0; !input.selects_all() && k < 2 * spec.depth; ++k)
         wanted.sublayers.push_back(input.selects_sublayer(k));
     JacobianSample sample(spec, plan, wanted, batch.length, batch.sequences, input.pool, check);

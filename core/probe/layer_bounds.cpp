@@ -145,7 +145,7 @@ AttentionNorms attention_norms(const Transformer<T>& model, const Tape<T>& tape,
         head.key_size = head.key_slope * token_norm;
         norms.paper.push_back(head);
         head.query_size += weights.length(at.bqkv, first_query, dh);
-        // Turned by positions, a bias of the keys no longer adds the same to all scores of a row.
+        // Rotated by positions, a bias of the keys no longer adds the same to all scores of a row.
         if (s.position == Position::Rope) head.key_size += weights.length(at.bqkv, width + shared, dh);
         if (normed) {
             const std::size_t stride = width + 2 * kv;

@@ -14,7 +14,7 @@ constexpr double kTraffic = 20, kScalar = 30;
 constexpr double kTapePass = 1.25;
 constexpr double kLongStep = 1e10;  ///< operations of a step that takes about 0.2 s
 constexpr int kShards = 4;          ///< most shards of a batch (Device::shards of the CPU)
-constexpr int kLeastSequences = 2, kShortest = 32;
+constexpr int kMinSequences = 2, kShortest = 32;
 
 /// Gradient buffers: each shard's is written, read and written once more as a sum.
 double gradient_buffers(const ProbeShape& s, int sequences) {
@@ -83,7 +83,7 @@ ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate) {
     s.length = stack.context;
     const double most = (long_steps(s) ? 0.65 : 1.25) * step_operations(s);
     const auto too_much = [&] { return shared_operations(s, ProbeNeeds::Backward) > most; };
-    while (too_much() && s.sequences > kLeastSequences) --s.sequences;
+    while (too_much() && s.sequences > kMinSequences) --s.sequences;
     while (too_much() && s.length >= 2 * kShortest) s.length /= 2;
     return s;
 }

@@ -15,7 +15,7 @@
 #include "core/probe/places.h"
 #include "core/probe/residual.h"
 #include "core/probe/shift.h"
-#include "core/probe/spectra/spectra.h"
+#include "core/probe/spectra.h"
 #include "core/probe/theta.h"
 #include "core/probe/tokens.h"
 #include "core/probe/updates.h"

@@ -82,7 +82,7 @@ std::vector<std::string> shape_problems(const ProbeInfo& probe, const ProbeResul
     for_each_array(probe, [&](const ArrayInfo& info, const std::string& name, bool is_error) {
         if (const NamedArray* array = result.find(name))
             check_shape(info, *array, sizes, problems);
-        else if (!is_error && !(info.flags & (kAdded | kSometimes)))
+        else if (!is_error && !(info.flags & (kAdded | kOptional)))
             problems.push_back(name + ": missing");
     });
     return problems;
@@ -95,7 +95,7 @@ std::vector<std::string> schema_problems(const ProbeInfo& probe, const ProbeResu
         known.push_back(name);
         const NamedArray* array = result.find(name);
         if (!array) {
-            if (!(info.flags & kSometimes)) problems.push_back(name + ": missing");
+            if (!(info.flags & kOptional)) problems.push_back(name + ": missing");
             return;
         }
         check_shape(info, *array, sizes, problems);

@@ -44,7 +44,7 @@ enum ArrayFlags : unsigned {
     kAveraged = 1,   ///< over sequences: NAME_error, of the same shape, accompanies it
     kMayBeNan = 2,   ///< NaN where the quantity is not defined or was not measured
     kAdded = 4,      ///< files of earlier versions lack it
-    kSometimes = 8,  ///< some shapes do not have it
+    kOptional = 8,   ///< some shapes do not have it
     kWhole = 16,     ///< along the stack, yet of everything up to there: measured whole under a selection
     kNeedsAll = 32,  ///< of all places together: NaN under a selection
 };

@@ -68,8 +68,8 @@ class HeadRows {
         summary_.widest = std::max(summary_.widest, theta.upper - theta.lower);
         summary_.relative.push_back(relative);
         const bool informative = row_.size() >= kThetaLowestLength;
-        const bool kept_informative = summary_.lowest.probabilities.size() >= kThetaLowestLength;
-        if (informative != kept_informative ? informative : relative < summary_.lowest.relative)
+        const bool informative_stored = summary_.lowest.probabilities.size() >= kThetaLowestLength;
+        if (informative != informative_stored ? informative : relative < summary_.lowest.relative)
             summary_.lowest = {relative, theta.value, sequence, row, row_, solver_.subset()};
     }
 
@@ -218,7 +218,7 @@ double operations(const ProbeShape& s) {
 ProbeInfo theta_probe() {
     const std::vector<Axis> heads{axis::layer, axis::head}, rows{axis::layer, axis::head, axis::key};
     constexpr unsigned flags = kAveraged | kMayBeNan, added = flags | kAdded,
-                       some = kMayBeNan | kAdded | kSometimes;
+                       some = kMayBeNan | kAdded | kOptional;
     static constexpr Axis quantile{"min, 5 %, 50 %, 95 %, max",
                                    [](const StackSizes&) { return kQuantiles.size(); }};
     static constexpr Axis info{"sequence, row, theta", [](const StackSizes&) { return std::size_t{3}; }};

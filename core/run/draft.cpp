@@ -75,7 +75,7 @@ void Draft::advance(ThreadPool& pool) {
     for (const RunEvent& event : delta.events) first_.overflows += event.kind == "overflow";
 }
 
-DraftResult judged(FirstSteps first, const Outcome& outcome) {
+DraftResult evaluate_draft(FirstSteps first, const Outcome& outcome) {
     DraftResult result;
     const bool steps = !first.loss.empty();
     result.loss = mean(last_of(first.loss, kSteps));
@@ -96,7 +96,7 @@ DraftResult judged(FirstSteps first, const Outcome& outcome) {
     return result;
 }
 
-DraftResult not_possible(std::string why) {
+DraftResult infeasible_draft(std::string why) {
     DraftResult result;
     result.loss = result.gradient = std::numeric_limits<double>::quiet_NaN();
     result.why_not = std::move(why);
@@ -120,9 +120,9 @@ DraftResult draft(const Recipe& recipe, ThreadPool& pool, Corpora* corpora, Devi
             if (cancel && cancel->load(std::memory_order_relaxed)) throw Cancelled{};
             run.advance(pool);
         }
-        return judged(run.first(), run.outcome());
+        return evaluate_draft(run.first(), run.outcome());
     } catch (const InputError& error) {
-        return not_possible(error.what());
+        return infeasible_draft(error.what());
     }
 }
 

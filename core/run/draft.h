@@ -65,9 +65,9 @@ struct DraftResult {
 /// of Verdict), at most half of its updates overflowed, and the gradient that arrives at layer 1 is between
 /// 0.01 and 100 of that of the last layer (the bounds of Verdict). How often the whole run then learns is
 /// measured in tests/findings/DRAFTS.md; it is no promise.
-DraftResult judged(FirstSteps first, const Outcome& outcome);
+DraftResult evaluate_draft(FirstSteps first, const Outcome& outcome);
 /// A draft that could not be built or run, with the reason.
-DraftResult not_possible(std::string why);
+DraftResult infeasible_draft(std::string why);
 
 /// Indices of the drafts that are enough, the lowest loss first (ties in their order).
 std::vector<std::size_t> ranked(const std::vector<DraftResult>& drafts);

@@ -24,10 +24,10 @@ namespace {
 
 /// A larger tape is freed after each sample: on wide stacks, which are sampled rarely, it would be most of
 /// the memory.
-constexpr std::size_t kKeptTape = std::size_t{256} << 20;
+constexpr std::size_t kCachedTape = std::size_t{256} << 20;
 
 constexpr double kCallSeconds = 0.008;
-constexpr double kMostSteps = 16;
+constexpr double kMaxSteps = 16;
 
 /// Calls f with the trainer of whichever precision.
 template <class F>
@@ -128,7 +128,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
             stamp_training_batch(result);  // an update depends on the training batch
             done(std::move(result));
         });
-        if (memory.tape.bytes() > kKeptTape) memory = {};
+        if (memory.tape.bytes() > kCachedTape) memory = {};
     });
 }
 
@@ -222,7 +222,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
                 missed.push_back(plan.id);
         const bool no_update = std::erase(missed, kUpdatesProbe) > 0;
         measure(missed, pool, nullptr, keep);
-        if (no_update) with(trainer_, [&](auto& t) { keep(left_out_update(t, last)); });
+        if (no_update) with(trainer_, [&](auto& t) { keep(skipped_update(t, last)); });
     }
     probe_seconds_ += (first_ms + probe_ms) / 1e3;
     for (StepNumbers& now : made) {
@@ -466,7 +466,7 @@ std::string default_run_name(const Recipe& recipe) {
 }
 
 std::int64_t steps_of_a_call(double step_seconds) {
-    return static_cast<std::int64_t>(std::clamp(std::round(kCallSeconds / step_seconds), 1.0, kMostSteps));
+    return static_cast<std::int64_t>(std::clamp(std::round(kCallSeconds / step_seconds), 1.0, kMaxSteps));
 }
 
 std::string change_of_device(const RunData& history, const std::string& backend) {

@@ -21,14 +21,14 @@ ProbeResult sample(std::int64_t step, std::vector<double> rms, std::vector<doubl
 }  // namespace
 
 void FlightRecorder::add(std::int64_t step, std::vector<double> rms, std::vector<double> gradient) {
-    if (kept_.size() == kSteps) kept_.pop_front();
-    kept_.push_back(sample(step, std::move(rms), std::move(gradient)));
+    if (stored_.size() == kSteps) stored_.pop_front();
+    stored_.push_back(sample(step, std::move(rms), std::move(gradient)));
 }
 
 std::vector<ProbeResult> FlightRecorder::take() {
-    std::vector<ProbeResult> samples(std::make_move_iterator(kept_.begin()),
-                                     std::make_move_iterator(kept_.end()));
-    kept_.clear();
+    std::vector<ProbeResult> samples(std::make_move_iterator(stored_.begin()),
+                                     std::make_move_iterator(stored_.end()));
+    stored_.clear();
     return samples;
 }
 

@@ -26,7 +26,7 @@ class FlightRecorder {
     static ProbeSchema schema(int depth);
 
   private:
-    std::deque<ProbeResult> kept_;
+    std::deque<ProbeResult> stored_;
 };
 
 }  // namespace normscope

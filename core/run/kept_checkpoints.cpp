@@ -15,13 +15,14 @@ void KeptCheckpoints::add(const RunDelta& delta) {
 void KeptCheckpoints::save(const std::shared_ptr<const Checkpoint>& checkpoint) {
     if (every_ <= 0) return;
     // The last one of a step counts: a knob may have been moved there.
-    std::erase_if(kept_, [&](const auto& known) { return known->step >= checkpoint->step; });
-    kept_.push_back(checkpoint);
+    std::erase_if(stored_, [&](const auto& known) { return known->step >= checkpoint->step; });
+    stored_.push_back(checkpoint);
     HeldCheckpoints held{{}, spikes_, keep_};
-    for (const auto& known : kept_) held.held.push_back({known->step, bytes_of(*known)});
+    for (const auto& known : stored_) held.held.push_back({known->step, bytes_of(*known)});
     auto excess = excess_checkpoints({held});
     std::sort(excess.rbegin(), excess.rend());  // from the back: the places in front stay
-    for (const auto& [run, place] : excess) kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(place));
+    for (const auto& [run, place] : excess)
+        stored_.erase(stored_.begin() + static_cast<std::ptrdiff_t>(place));
 }
 
 }  // namespace normscope

@@ -21,12 +21,12 @@ class KeptCheckpoints {
     void add(const RunDelta& delta);
     void save(const std::shared_ptr<const Checkpoint>& checkpoint);
     /// Steps ascend.
-    const std::vector<std::shared_ptr<const Checkpoint>>& all() const { return kept_; }
+    const std::vector<std::shared_ptr<const Checkpoint>>& all() const { return stored_; }
 
   private:
     std::int64_t every_;
     int keep_;
-    std::vector<std::shared_ptr<const Checkpoint>> kept_;
+    std::vector<std::shared_ptr<const Checkpoint>> stored_;
     std::vector<std::int64_t> spikes_;
 };
 

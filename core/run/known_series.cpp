@@ -53,7 +53,7 @@ void KnownSeries::fit(ProbeResult& result, std::vector<RunEvent>& events) {
     }
     for (const NamedArray& array : result.arrays) add(extra, array.name);
     result.arrays = std::move(fitted);
-    if ((missing.empty() && extra.empty()) || !told_.insert(result.probe).second) return;
+    if ((missing.empty() && extra.empty()) || !reported_.insert(result.probe).second) return;
     std::string text = result.probe + ":";
     if (!extra.empty()) text += " not in the recording and skipped: " + extra;
     if (!missing.empty())

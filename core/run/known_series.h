@@ -26,7 +26,7 @@ class KnownSeries {
   private:
     std::vector<std::string> columns_;
     std::map<std::string, std::vector<NamedArray>> arrays_;  ///< by probe, of its first sample
-    std::set<std::string> told_;
+    std::set<std::string> reported_;
 };
 
 }  // namespace normscope

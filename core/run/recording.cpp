@@ -9,7 +9,7 @@ namespace normscope {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kBeat = 1s;
+constexpr auto kHeartbeat = 1s;
 
 /// The first sample of each probe.
 std::vector<ProbeResult> firsts(const std::vector<ProbeResult>& samples) {
@@ -45,7 +45,7 @@ void Recording::add(const RunDelta& delta) {
     }
     append(*recorder_, delta);
     if (!delta.steps.empty()) last_step_ = delta.steps.back().step;
-    if (std::chrono::steady_clock::now() - last_beat_ >= kBeat) heartbeat();
+    if (std::chrono::steady_clock::now() - last_heartbeat_ >= kHeartbeat) heartbeat();
 }
 
 void Recording::save(const std::shared_ptr<const Checkpoint>& checkpoint) {
@@ -55,7 +55,7 @@ void Recording::save(const std::shared_ptr<const Checkpoint>& checkpoint) {
 
 void Recording::heartbeat() {
     if (!recorder_) return;
-    last_beat_ = std::chrono::steady_clock::now();
+    last_heartbeat_ = std::chrono::steady_clock::now();
     recorder_->heartbeat();
 }
 

@@ -44,7 +44,7 @@ class Recording final : public RunSink {
     CheckpointPair checkpoints_;
     RunDelta waiting_;  ///< deltas before the file exists
     std::int64_t last_step_ = -1;
-    std::chrono::steady_clock::time_point last_beat_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last_heartbeat_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace normscope

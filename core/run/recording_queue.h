@@ -19,7 +19,7 @@ namespace normscope {
 /// taken. So a hanging disk blocks training, and memory is bounded.
 class RecordingQueue {
   public:
-    static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+    static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
     /// The entries of one run, in this order.
     struct Entry {
@@ -32,7 +32,7 @@ class RecordingQueue {
         std::string failure;  ///< the reason if it ends before the run
     };
 
-    explicit RecordingQueue(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+    explicit RecordingQueue(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
 
     // Each returns true if the queue was empty: the other thread must be notified.
     bool begin(std::shared_ptr<const RunData> header, const std::string& path = "");

@@ -37,7 +37,7 @@ std::chrono::steady_clock::duration checkpoint_interval(std::chrono::steady_cloc
                                                         std::chrono::steady_clock::duration cost) {
     using Clock = std::chrono::steady_clock;
     const double wanted = static_cast<double>(cost.count()) * (1 - kCheckpointShare) / kCheckpointShare;
-    const Clock::duration most = std::max<Clock::duration>(least, kMostCheckpointInterval);
+    const Clock::duration most = std::max<Clock::duration>(least, kMaxCheckpointInterval);
     if (!(wanted < static_cast<double>(most.count()))) return most;
     return std::max(least, Clock::duration(static_cast<Clock::rep>(wanted)));
 }

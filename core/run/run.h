@@ -34,9 +34,9 @@ struct RunStart {
 };
 
 /// The largest share of a run's time that its automatic checkpoints take; but the time between two of them is
-/// at most kMostCheckpointInterval, so that a killed run loses no more than that.
+/// at most kMaxCheckpointInterval, so that a killed run loses no more than that.
 inline constexpr double kCheckpointShare = 0.03;
-inline constexpr std::chrono::minutes kMostCheckpointInterval{5};
+inline constexpr std::chrono::minutes kMaxCheckpointInterval{5};
 
 /// The time from an automatic checkpoint that took `cost` to the next: `least`, or longer where they would
 /// take more than that share.

@@ -20,7 +20,7 @@ inline void stamp_training_batch(ProbeResult& result) {
 
 /// The sample of a step without an update.
 template <class T>
-ProbeResult left_out_update(const Trainer<T>& trainer, std::int64_t step) {
+ProbeResult skipped_update(const Trainer<T>& trainer, std::int64_t step) {
     ProbeResult result = updates_result(no_update(trainer.model().table()));
     result.step = step;
     stamp_training_batch(result);
@@ -40,7 +40,7 @@ StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const PlaceSelec
     const auto copied = Clock::now();
     const StepNumbers now = trainer.step(pool);
     const auto stepped = Clock::now();
-    ProbeResult result = left_out_update(trainer, step);
+    ProbeResult result = skipped_update(trainer, step);
     if (!now.overflowed && trainer.steps_done() > step) {
         result =
             updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights(), only));

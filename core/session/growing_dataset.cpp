@@ -11,7 +11,7 @@ GrowingDataset::GrowingDataset(hid_t parent, const std::string& name, Handle typ
       row_shape_(std::move(row_shape)),
       row_bytes_(element_count(row_shape_) * H5Tget_size(type_)) {}
 
-void GrowingDataset::make_room() {
+void GrowingDataset::reserve_row() {
     const std::size_t needed = pending_.size() + row_bytes_;
     if (needed > pending_.capacity()) pending_.reserve(std::max(needed, 2 * pending_.capacity()));
 }

@@ -16,7 +16,7 @@ class GrowingDataset {
 
     std::size_t row_elements() const { return element_count(row_shape_); }
     /// Memory for one more row: the next append() does not throw. Throws std::bad_alloc.
-    void make_room();
+    void reserve_row();
     void append(const void* row);
     /// Writes and flushes the buffered rows; a no-op if there are none. Throws SystemError and keeps the
     /// rows.

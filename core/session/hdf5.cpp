@@ -138,7 +138,7 @@ OpenedFile open_for_reading(const std::string& path, const std::function<void()>
     if (::stat(path.c_str(), &status) != 0) throw InputError(path + ": " + std::strerror(errno));
     if (S_ISDIR(status.st_mode)) throw InputError(path + ": is a directory, not a file");
     if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
-    check ? check() : require_walked(path);
+    check ? check() : require_verified(path);
     OpenedFile opened;
     const Handle access = file_access();
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));

@@ -78,7 +78,7 @@ struct OpenedFile {
 };
 /// Opens for reading; also files of a live or killed SWMR writer. InputError for a missing, foreign,
 /// truncated file, and for one that the guard of foreign files rejects (core/session/process/guard.h):
-/// `check`, called before the library sees the file, throws for it; by default require_walked().
+/// `check`, called before the library sees the file, throws for it; by default require_verified().
 OpenedFile open_for_reading(const std::string& path, const std::function<void()>& check = {});
 
 /// Whether a writer has not closed the file: it writes, or was killed. Reads a few bytes; the library is not

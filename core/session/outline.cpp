@@ -3,25 +3,25 @@
 
 #include "core/base/error.h"
 #include "core/session/hdf5.h"
-#include "core/session/held_file.h"
+#include "core/session/lazy_session.h"
 #include "core/session/run_group.h"
 
 #include <utility>
 
 namespace normscope {
 
-RunRest read_rest(const UnreadRun& unread) {
+RunRemainder read_remainder(const UnreadRun& unread) {
     unread.file->require_readable();
     try {
         RunData read = layout::read_run(hdf5::open_group(unread.file->file(), "runs"), unread.id, false).data;
-        return RunRest{std::move(read.steps), std::move(read.probes)};
+        return RunRemainder{std::move(read.steps), std::move(read.probes)};
     } catch (const InputError& error) {
-        unread.file->give_up(error.what());
+        unread.file->record_failure(error.what());
         throw;
     }
 }
 
-void complete(RunData& outline, RunRest rest) {
+void complete(RunData& outline, RunRemainder rest) {
     outline.steps = std::move(rest.steps);
     const auto shown = std::exchange(outline.probes, std::move(rest.probes));
     for (const auto& [probe, samples] : shown)
@@ -35,7 +35,7 @@ void close_unused_files() {
 
 RunData whole(const RunData& run) {
     RunData all = run;
-    if (run.unread) complete(all, read_rest(*run.unread));
+    if (run.unread) complete(all, read_remainder(*run.unread));
     return all;
 }
 

@@ -18,12 +18,12 @@
 /// file. What needs more than the outline checks `unread`; save_session() writes whole runs.
 namespace normscope {
 
-class HeldFile;
+class LazySession;
 
 /// What the outline of a run does not have.
 struct UnreadRun {
     /// Kept open: what is read later is of the file that was opened, also after another was put in its place.
-    std::shared_ptr<const HeldFile> file;
+    std::shared_ptr<const LazySession> file;
     std::string path;      ///< of the file, as it was opened
     std::string id;        ///< in the file; copies in a window may have another
     std::size_t rows = 0;  ///< of its step table
@@ -56,17 +56,17 @@ std::optional<Session> outline_in_steps(
     const std::function<bool(std::size_t)>& reads = [](std::size_t) { return true; });
 
 /// What an outline lacks, as read.
-struct RunRest {
+struct RunRemainder {
     StepTable steps;
     std::map<std::string, std::vector<ProbeResult>> probes;
 };
 /// Calls HDF5. Throws InputError, one line, where the file is damaged or was written to since it was opened;
 /// after damage was met nothing more is read of the file.
-RunRest read_rest(const UnreadRun& unread);
+RunRemainder read_remainder(const UnreadRun& unread);
 /// Makes an outline a whole run: steps and samples of the file, with the samples that were measured since;
 /// all else as in the outline.
-void complete(RunData& outline, RunRest rest);
-/// The run, completed where it is an outline; as read_rest().
+void complete(RunData& outline, RunRemainder rest);
+/// The run, completed where it is an outline; as read_remainder().
 RunData whole(const RunData& run);
 /// Closes the files that no outline needs any more, which would be closed when the next one is opened. Calls
 /// HDF5.

@@ -77,9 +77,9 @@ struct ProbeWriter {
                                      " is not that of the recording",
                                  schema.arrays[i].name, hdf5::shape_text(schema.arrays[i].shape));
         }
-        for (auto& array : arrays) array.make_room();
-        cost.make_room();
-        step.make_room();
+        for (auto& array : arrays) array.reserve_row();
+        cost.reserve_row();
+        step.reserve_row();
         for (std::size_t i = 0; i < arrays.size(); ++i) arrays[i].append(result.arrays[i].data.data());
         cost.append(&result.cost_ms);
         step.append(&result.step);
@@ -179,8 +179,8 @@ struct Recorder::Impl {
         if (!same)
             throw InputError("step " + std::to_string(record.step) +
                              ": its columns are not those of the recording");
-        for (auto& column : values) column.make_room();
-        step->make_room();
+        for (auto& column : values) column.reserve_row();
+        step->reserve_row();
         for (std::size_t i = 0; i < values.size(); ++i) values[i].append(&record.values[i].second);
         step->append(&record.step);
     }

@@ -54,7 +54,7 @@ void sync_path(const std::string& path, int flags) {
 
 /// The process of a temporary, as its name has it.
 struct Owner {
-    std::uint32_t host = 0, boot = 0;  ///< hashes: a name has little room
+    std::uint32_t host = 0, boot = 0;  ///< hashes: a name has little space
     std::int64_t pid = 0, start = 0;   ///< as in ProcessIdentity
 };
 
@@ -153,7 +153,7 @@ FileIdentity ReplacingFile::commit() {
     require_replaceable(target_, as_read_);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, "replace");
     committed_ = true;
-    trust_as_it_is(target_);
+    mark_verified(target_);
     sync_path(folder_of(target_).string(), O_RDONLY | O_DIRECTORY);
     return written;
 }

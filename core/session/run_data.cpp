@@ -10,7 +10,7 @@ namespace normscope {
 namespace {
 
 template <class T>
-void make_room(std::vector<T>& values) {
+void reserve_row(std::vector<T>& values) {
     constexpr std::size_t least = 16;
     if (values.size() == values.capacity()) values.reserve(std::max(least, 2 * values.size()));
 }
@@ -31,8 +31,8 @@ void StepTable::append(const StepRecord& record) {
     if (!same)
         throw InputError("step " + std::to_string(record.step) + ": its columns are not those of the run");
     // All of the row or, where memory runs out, nothing of it: what may fail comes first.
-    make_room(step);
-    for (auto& column : columns) make_room(column);
+    reserve_row(step);
+    for (auto& column : columns) reserve_row(column);
     step.push_back(record.step);
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(record.values[i].second);
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace normscope {
-class HeldFile;
+class LazySession;
 }
 
 /// The layout of one run in a file, /runs/{id}: defined only here, shared by recorder, session and recovery.
@@ -69,7 +69,7 @@ ReadRun read_run(hid_t runs, const std::string& id, bool recording);
 bool has_outline(hid_t runs, const std::string& id);
 /// Its outline (outline.h), with the newest samples of these probes.
 RunData read_outline(hid_t runs, const std::string& id, const std::vector<std::string>& probes,
-                     const std::string& path, std::shared_ptr<const HeldFile> file);
+                     const std::string& path, std::shared_ptr<const LazySession> file);
 /// The finest level of a saved run's pyramid with at most that many blocks, else the coarsest; empty in a
 /// recording and where there are too few steps for one.
 std::optional<StepOverview> read_overview(hid_t run, std::size_t most_blocks = 0);

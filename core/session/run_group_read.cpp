@@ -241,7 +241,7 @@ bool has_outline(hid_t runs, const std::string& id) {
 }
 
 RunData read_outline(hid_t runs, const std::string& id, const std::vector<std::string>& shown,
-                     const std::string& path, std::shared_ptr<const HeldFile> file) {
+                     const std::string& path, std::shared_ptr<const LazySession> file) {
     const Handle group = hdf5::open_group(runs, id);
     RunData run = read_header(group, id);
     const Handle steps = hdf5::open_group(group, "steps");

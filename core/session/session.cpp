@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/session/checkpoint_group.h"
-#include "core/session/held_file.h"
+#include "core/session/lazy_session.h"
 #include "core/session/outline.h"
 #include "core/session/process/guard.h"
 #include "core/session/replacing_file.h"
@@ -138,7 +138,7 @@ std::optional<Session> outline_in_steps(const std::string& path, const std::vect
     auto opened = hdf5::open_for_reading(path, step);
     layout::check_root(opened.file, path);
     if (opened.recording) return std::nullopt;
-    const auto file = std::make_shared<const HeldFile>(hdf5::Handle(H5Freopen(opened.file)), path);
+    const auto file = std::make_shared<const LazySession>(hdf5::Handle(H5Freopen(opened.file)), path);
     return session_of(
         opened, path,
         [&](hid_t runs, const std::string& id) {

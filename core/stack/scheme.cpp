@@ -13,12 +13,12 @@ std::optional<NormSpec> norm_if(bool there, const StackSpec& spec) {
     return there ? std::optional(spec.norm) : std::nullopt;
 }
 
-void apply(const RuleOverride& by_hand, const StackSpec& spec, SublayerRule& rule) {
-    if (by_hand.in) rule.in = norm_if(*by_hand.in, spec);
-    if (by_hand.out) rule.out = norm_if(*by_hand.out, spec);
-    if (by_hand.post) rule.post = norm_if(*by_hand.post, spec);
-    if (by_hand.a) rule.a = *by_hand.a;
-    if (by_hand.b) rule.b = *by_hand.b;
+void apply(const RuleOverride& manual, const StackSpec& spec, SublayerRule& rule) {
+    if (manual.in) rule.in = norm_if(*manual.in, spec);
+    if (manual.out) rule.out = norm_if(*manual.out, spec);
+    if (manual.post) rule.post = norm_if(*manual.post, spec);
+    if (manual.a) rule.a = *manual.a;
+    if (manual.b) rule.b = *manual.b;
 }
 
 /// The row's rule with the user's overrides; layout and gate are ignored.
@@ -38,9 +38,8 @@ SublayerRule rule_of_row(const StackSpec& spec, int layer, Sublayer kind) {
     // The γ form of LNS starts the norm's gain at 1/√ℓ instead of multiplying by it (initial_weights.h).
     if (row.s_in == SchemeRow::InputScale::InverseSqrtLayer && spec.lns_form == LnsForm::Factor)
         rule.s_in = 1.0 / std::sqrt(layer + 1.0);
-    for (const auto& by_hand : spec.layers)
-        if (by_hand.index == layer)
-            apply(kind == Sublayer::Attention ? by_hand.attn : by_hand.ffn, spec, rule);
+    for (const auto& manual : spec.layers)
+        if (manual.index == layer) apply(kind == Sublayer::Attention ? manual.attn : manual.ffn, spec, rule);
     return rule;
 }
 

@@ -100,7 +100,7 @@ void list_fields(Fields& f, StackSpec& s) {
     f.integer("d_model", s.d_model, 1, 65536);
     f.integer("heads", s.heads, 1, 4096);
     f.integer_or_auto("kv_heads", s.kv_heads, 1, 4096, follows("stack.heads", 1));
-    f.integer_or_auto("d_ff", s.d_ff, 1, 1 << 20, follows("stack.d_model", kUsualFeedForward));
+    f.integer_or_auto("d_ff", s.d_ff, 1, 1 << 20, follows("stack.d_model", kDefaultFeedForward));
     f.integer("context", s.context, 1, 1 << 20);
     f.integer_or_auto("vocab", s.vocab, 2, 1 << 24, follows("data"));
     f.choice("activation", s.activation);
@@ -163,7 +163,7 @@ void apply_block_preset(StackSpec& s, Block block) {
 
 void complete(StackSpec& s, int source_vocab) {
     if (s.kv_heads == 0) s.kv_heads = s.heads;
-    if (s.d_ff == 0) s.d_ff = kUsualFeedForward * s.d_model;
+    if (s.d_ff == 0) s.d_ff = kDefaultFeedForward * s.d_model;
     if (s.vocab == 0) s.vocab = source_vocab;
 }
 

@@ -57,7 +57,7 @@ struct LayerOverride {
 };
 
 /// The feed-forward width where none is given, as a multiple of d_model.
-inline constexpr int kUsualFeedForward = 4;
+inline constexpr int kDefaultFeedForward = 4;
 
 /// The architecture of one transformer stack (recipe key "stack"). Plain data; sizes in elements.
 struct StackSpec {
@@ -65,7 +65,7 @@ struct StackSpec {
     int d_model = 64;
     int heads = 4;
     int kv_heads = 0;  ///< 0: as many as heads
-    int d_ff = 0;      ///< 0: kUsualFeedForward · d_model
+    int d_ff = 0;      ///< 0: kDefaultFeedForward · d_model
     int context = 64;
     int vocab = 0;  ///< 0: that of the data source
     Block block = Block::Gpt2;

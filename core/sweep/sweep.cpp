@@ -88,7 +88,7 @@ class Sweep {
             std::shared_ptr<const Corpus> corpus = complete_and_validate(recipe, &corpora_);
             std::optional<SweepRow> row;
             options_.files([&] { row = folder_.ended(run, recipe, options_.keep_weights); });
-            kept_ = std::move(corpus);  // shared by the next one
+            stored_ = std::move(corpus);  // shared by the next one
             if (row)
                 rows_.emplace(run.index, std::move(*row));
             else if (options_.shard.has(run.index))
@@ -135,7 +135,7 @@ class Sweep {
         pending_.erase(pending_.begin());
         recipe = recipe_of(spec_, *run);
         corpus = complete_and_validate(recipe, &corpora_);
-        kept_.reset();  // the workers have theirs
+        stored_.reset();  // the workers have theirs
         need = memory_need(recipe, threads, device_).total();
         const double limit = kUsableMemory * static_cast<double>(device_.memory().total);
         fits_.wait(lock, [&] { return promised_ == 0 || promised_ + need <= limit; });
@@ -203,7 +203,7 @@ class Sweep {
 
     std::mutex mutex_;  ///< of everything below
     std::condition_variable fits_;
-    std::shared_ptr<const Corpus> kept_;
+    std::shared_ptr<const Corpus> stored_;
     std::vector<const SweepRun*> pending_;
     std::map<std::size_t, SweepRow> rows_;
     std::size_t total_ = 0, earlier_ = 0, done_ = 0;

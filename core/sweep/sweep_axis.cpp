@@ -87,9 +87,9 @@ std::vector<std::string> range_values(const std::string& where, const std::strin
     const auto count = whole_number(parts[3]);
     if (!count) reject("\"" + parts[3] + "\" is no count");
     if (*count < 2) reject("the range is empty: " + parts[3] + " values");
-    if (*count > kMostSweepRuns)
+    if (*count > kMaxSweepRuns)
         throw InputError(where, parts[3] + " values are too many",
-                         "at most " + std::to_string(kMostSweepRuns));
+                         "at most " + std::to_string(kMaxSweepRuns));
     if (*first == *last) reject("the range is empty: both ends are " + parts[1]);
     if (log && (*first <= 0 || *last <= 0)) reject("an end of the range is not positive");
     std::vector<std::string> values;
@@ -165,9 +165,9 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
         throw InputError("--seeds", "\"" + text + "\" is no range of seeds", "FIRST:LAST, such as 42:44");
     if (*last < *first)
         throw InputError("--seeds", "\"" + text + "\" is empty", "FIRST:LAST with LAST at least FIRST");
-    if (*last - *first >= kMostSweepRuns)
+    if (*last - *first >= kMaxSweepRuns)
         throw InputError("--seeds", "\"" + text + "\" has too many seeds",
-                         "at most " + std::to_string(kMostSweepRuns));
+                         "at most " + std::to_string(kMaxSweepRuns));
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t i = 0; i <= *last - *first; ++i) seeds.push_back(*first + i);
     return seeds;

@@ -16,7 +16,7 @@ struct SweepAxis {
 };
 
 /// The most values of an axis, and the most runs of a sweep.
-inline constexpr std::size_t kMostSweepRuns = 100'000;
+inline constexpr std::size_t kMaxSweepRuns = 100'000;
 
 /// "KEY=VALUES": a list (`post,pre,peri`; a comma inside brackets or quotes separates nothing),
 /// `log:1e-4:1e-1:8` (first, last, count; equal ratios) or `lin:0:1:5` (equal distances). Values between the

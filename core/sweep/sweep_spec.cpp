@@ -105,7 +105,7 @@ std::size_t SweepSpec::runs() const {
     std::size_t count = seeds.size();
     for (const SweepAxis& axis : grid) {
         count *= axis.values.size();
-        if (count > kMostSweepRuns) return kMostSweepRuns + 1;
+        if (count > kMaxSweepRuns) return kMaxSweepRuns + 1;
     }
     return count;
 }
@@ -123,8 +123,8 @@ std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
     }
     if (spec.seeds.empty()) throw InputError("--seeds", "are empty", "one or more");
     const std::size_t count = spec.runs();
-    if (count > kMostSweepRuns)
-        throw InputError("--grid", "has too many runs", "at most " + std::to_string(kMostSweepRuns));
+    if (count > kMaxSweepRuns)
+        throw InputError("--grid", "has too many runs", "at most " + std::to_string(kMaxSweepRuns));
     std::vector<SweepRun> runs;
     for (std::size_t index = 0; index < count; ++index) {
         SweepRun run{index, {}, spec.seeds[index % spec.seeds.size()], "", ""};

@@ -20,7 +20,7 @@ struct SweepSpec {
     std::vector<SweepAxis> grid;
     std::vector<std::uint64_t> seeds;
 
-    std::size_t runs() const;  ///< at most kMostSweepRuns + 1: it does not overflow
+    std::size_t runs() const;  ///< at most kMaxSweepRuns + 1: it does not overflow
 };
 
 /// One run of a sweep.
@@ -35,7 +35,7 @@ struct SweepRun {
 /// All runs, the last axis varying fastest but for the seeds, which vary fastest of all. Each is what `train`
 /// gives for the recipe with the settings KEY=VALUE and its seed: a scheme in the grid changes stack.scheme
 /// alone, the initialisation (stack.init) is that of the recipe. Throws InputError for a key that is unknown,
-/// given twice or `seed` (seeds are their own axis), no seeds, and more than kMostSweepRuns runs.
+/// given twice or `seed` (seeds are their own axis), no seeds, and more than kMaxSweepRuns runs.
 std::vector<SweepRun> expand_sweep(const SweepSpec& spec);
 
 /// The recipe of one run, not completed. Throws InputError, which names the value of the grid.

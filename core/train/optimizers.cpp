@@ -14,7 +14,7 @@ constexpr std::size_t kPiece =
     1 << 14;  // about the pieces of Transformer::sum_shards: the sums are in the core's cache
 
 /// Whether the update of an entry depends on other entries of its tensor.
-bool needs_whole(OptimizerKind kind, const TensorInfo& tensor) {
+bool needs_matrix(OptimizerKind kind, const TensorInfo& tensor) {
     return kind == OptimizerKind::Muon && tensor.layer >= 0 && tensor.shape.size() == 2;
 }
 
@@ -26,7 +26,7 @@ Optimizer<T>::Optimizer(const ParameterTable& table, OptimizerKind kind, Device&
     std::vector<ArenaPiece> pieces;
     for (const TensorInfo& tensor : table.tensors()) {
         if (tensor.frozen) continue;
-        if (needs_whole(kind, tensor)) {
+        if (needs_matrix(kind, tensor)) {
             matrices_.push_back(&tensor);
             continue;
         }
@@ -106,7 +106,7 @@ void Optimizer<T>::step(std::int64_t t, const OptimizerSpec& spec, double lr, do
 }
 
 template <class T>
-LearntNorm<T>::LearntNorm(const ParameterTable& table, Device& device) : device_(device) {
+TrainableNorm<T>::TrainableNorm(const ParameterTable& table, Device& device) : device_(device) {
     std::vector<ArenaPiece> learned;
     for (const TensorInfo& tensor : table.tensors())
         if (!tensor.frozen) learned.push_back({tensor.offset, tensor.count, tensor.decays()});
@@ -115,7 +115,7 @@ LearntNorm<T>::LearntNorm(const ParameterTable& table, Device& device) : device_
 }
 
 template <class T>
-void LearntNorm<T>::measure(const T* gradients, double* norm, ThreadPool& pool) {
+void TrainableNorm<T>::measure(const T* gradients, double* norm, ThreadPool& pool) {
     Ops<T>& ops = device_.ops<T>();
     const int count = static_cast<int>(tensors_.size());
     device_.run_ranges(pool, count, [&](int first, int end) {
@@ -127,13 +127,13 @@ void LearntNorm<T>::measure(const T* gradients, double* norm, ThreadPool& pool) 
 template <class T>
 double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool& pool, Device& device) {
     Buffer<double> norm(device, 1);
-    LearntNorm<T>(table, device).measure(gradients, norm.data(), pool);
+    TrainableNorm<T>(table, device).measure(gradients, norm.data(), pool);
     return HostView<double>(norm)[0];
 }
 
-#define NORMSCOPE_INSTANTIATE(T)  \
-    template class Optimizer<T>;  \
-    template class LearntNorm<T>; \
+#define NORMSCOPE_INSTANTIATE(T)     \
+    template class Optimizer<T>;     \
+    template class TrainableNorm<T>; \
     template double gradient_norm<T>(const ParameterTable&, const T*, ThreadPool&, Device&);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

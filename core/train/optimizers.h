@@ -59,9 +59,9 @@ class Optimizer {
 /// ‖g‖₂ over the arena's tensors that are learned, summed per tensor in float64: the same on any number of
 /// threads.
 template <class T>
-class LearntNorm {
+class TrainableNorm {
   public:
-    LearntNorm(const ParameterTable& table, Device& device);
+    TrainableNorm(const ParameterTable& table, Device& device);
     /// Both of the device.
     void measure(const T* gradients, double* norm, ThreadPool&);
 

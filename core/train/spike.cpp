@@ -27,20 +27,20 @@ void keep(std::vector<double>& window, double value) {
 std::optional<std::string> SpikeDetector::add(double loss, double grad_norm) {
     if (!std::isfinite(loss) || !std::isfinite(grad_norm)) return std::nullopt;
     std::optional<std::string> report;
-    if (losses_.size() >= kLeast) {
-        const double usual_loss = upper_median(losses_), usual_norm = upper_median(norms_);
-        const bool steep = grad_norm > kGradientFactor * usual_norm;
+    if (losses_.size() >= kMin) {
+        const double median_loss = upper_median(losses_), median_norm = upper_median(norms_);
+        const bool steep = grad_norm > kGradientFactor * median_norm;
         const bool high =
-            loss - usual_loss > std::max(kLossRise, kDeviations * robust_deviation(losses_, usual_loss));
+            loss - median_loss > std::max(kLossRise, kDeviations * robust_deviation(losses_, median_loss));
         char text[160];
         if (steep && !inside_)
             std::snprintf(text, sizeof text,
                           "gradient norm %.4g, %.3g times the median %.4g of the last %zu steps; loss %.4g",
-                          grad_norm, grad_norm / usual_norm, usual_norm, norms_.size(), loss);
+                          grad_norm, grad_norm / median_norm, median_norm, norms_.size(), loss);
         else if (high && !inside_)
             std::snprintf(text, sizeof text,
                           "loss %.4g nat, %.3g above the median %.4g of the last %zu steps", loss,
-                          loss - usual_loss, usual_loss, losses_.size());
+                          loss - median_loss, median_loss, losses_.size());
         if ((steep || high) && !inside_) report = text;
         inside_ = steep || high;
     }

@@ -18,7 +18,7 @@ class SpikeDetector {
     /// Non-finite values are skipped: they are reported as an overflow or the outcome.
     std::optional<std::string> add(double loss, double grad_norm);
 
-    static constexpr std::size_t kWindow = 50, kLeast = 20;
+    static constexpr std::size_t kWindow = 50, kMin = 20;
     static constexpr double kGradientFactor = 4, kLossRise = 0.5, kDeviations = 4;
 
     /// The state for checkpoints.

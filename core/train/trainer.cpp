@@ -34,7 +34,7 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
       model_(stack, train.seed, device),
       optimizer_(model_.table(), train.optimizer.kind, device),
       gate_clip_(model_.table(), device),
-      learnt_norm_(model_.table(), device),
+      trainable_norm_(model_.table(), device),
       rule_{train.optimizer.betas[0], train.optimizer.betas[1], train.optimizer.eps,
             std::log(static_cast<double>(stack.vocab)), train.precision == Precision::Fp16},
       step_knobs_(device, 1),
@@ -147,7 +147,7 @@ void Trainer<T>::reduce_gradients(ThreadPool& pool) {
         model_.sum_shards(gradients_, pool);
     }
     if (model_.table().has_frozen())
-        learnt_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
+        trainable_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
 }
 
 template <class T>
@@ -163,8 +163,8 @@ void Trainer<T>::device_step(ThreadPool& pool) {
                      &report_.data()->loss);
     }
     reduce_gradients(pool);
-    ops.judge_step(rule_, step_knobs_.data(), gradients_.norm.data(), control_.data(), report_.data(),
-                   numbers_.data(), clip_factor_.data());
+    ops.finalize_step(rule_, step_knobs_.data(), gradients_.norm.data(), control_.data(), report_.data(),
+                      numbers_.data(), clip_factor_.data());
     T* gradient = gradients_.total().data();
     gate_clip_.apply(model_.spec().gpas.clip, clip_factor_.data(), gradient);
     optimizer_.step(numbers_.data(), clip_factor_.data(), gradient, weights(), pool);
@@ -225,7 +225,7 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
     now.gradient_ratio = gradient_ratio(now.hidden_gradient);
 
     if (report.event == StepEvent::Bad) {
-        outcome_ = find_first_bad(pool);
+        outcome_ = find_divergence(pool);
     } else if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio)) {
         outcome_ = *diverged;
     } else {
@@ -273,7 +273,7 @@ std::vector<StepNumbers> Trainer<T>::steps(ThreadPool& pool, std::int64_t count)
 }
 
 template <class T>
-Outcome Trainer<T>::find_first_bad(ThreadPool& pool) {
+Outcome Trainer<T>::find_divergence(ThreadPool& pool) {
     // The step kept no tape: its forward passes are repeated.
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const bool last = micro + 1 == train_.accumulate;

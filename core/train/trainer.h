@@ -142,7 +142,7 @@ class Trainer {
     /// Copies the updated weights to the model.
     void publish_weights();
     /// The first non-finite value of the last step.
-    Outcome find_first_bad(ThreadPool&);
+    Outcome find_divergence(ThreadPool&);
 
     TrainSpec train_;
     std::shared_ptr<const Corpus> corpus_;
@@ -150,7 +150,7 @@ class Trainer {
     Buffer<T> master_;  ///< in pure emulated precision; else empty: the model's parameters are the weights
     Optimizer<T> optimizer_;
     GateClip<T> gate_clip_;
-    LearntNorm<T> learnt_norm_;
+    TrainableNorm<T> trainable_norm_;
     StepRule rule_;
     Buffer<StepKnobs> step_knobs_;  ///< one, as all these: of the step
     Buffer<StepControl> control_;

@@ -134,7 +134,8 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
                 line("step %lld · last 20 at %.4g nat, above ln V %.4g + 1 (first loss %.4g)",
                      number(last_step), now.mean, ln_vocab_, watch_.first),
                 -1};
-    if (!knows_unigram()) return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
+    if (!has_unigram_entropy())
+        return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
     if (collapsed(now)) {
         const std::int64_t began = std::min(held_step_ + 1, last_step);
         const std::string at = best_step_ < 0 ? "" : line(" at step %lld", number(best_step_));

@@ -72,7 +72,7 @@ class Verdict {
     };
     /// The last 20 losses, or the 20 before the last `skip`.
     Window window(std::size_t skip = 0) const;
-    bool knows_unigram() const { return unigram_entropy_ > 0; }  // false for NaN
+    bool has_unigram_entropy() const { return unigram_entropy_ > 0; }  // false for NaN
     /// A mean above this has lost more than a quarter of what was gained.
     double collapse_level() const { return best_mean_ + (unigram_entropy_ - best_mean_) / 4; }
     bool collapsed(const Window& now) const;

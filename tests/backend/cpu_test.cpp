@@ -46,7 +46,7 @@ class CpuTest : public QObject {
     }
 
   private Q_SLOTS:
-    void matrixProductsAgainstThreeLoops() {
+    void gemmsAgainstThreeLoops() {
         compareProducts<double>(5, 7, 3, 1e-14);
         // With such factors float32 is left to OpenBLAS too; jit_gemm_test has the others.
         compareProducts<float>(5, 7, 3, 1e-5);

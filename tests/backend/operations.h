@@ -374,11 +374,11 @@ void reductions(const Verify& verify) {
             });
     for (const int bad : {-1, 0, 5000, 9000})
         for (const double value : {std::numeric_limits<double>::infinity(), std::nan("")})
-            verify("first_not_finite", 0, [&](auto& s) {
+            verify("find_first_non_finite", 0, [&](auto& s) {
                 auto x = drawn(9001, 1);
                 if (bad >= 0) x[static_cast<std::size_t>(bad)] = x.back() = value;
                 auto* place = s.of(std::vector<std::int64_t>{-7});
-                s.ops.first_not_finite(x.size(), s.in(x), place);
+                s.ops.find_first_non_finite(x.size(), s.in(x), place);
                 return Outputs{{"place", s.read(place, 1)}};
             });
 }
@@ -408,7 +408,7 @@ void step_control(const Verify& verify) {
             for (const double loss : {2.0, inf, std::nan("")})
                 for (const auto& [norm, stopped] :
                      {std::pair{3.0, 0}, std::pair{inf, 0}, std::pair{std::nan(""), 0}, std::pair{3.0, 1}})
-                    verify("judge_step", 4, [&, norm = norm, stopped = stopped](auto& s) {
+                    verify("finalize_step", 4, [&, norm = norm, stopped = stopped](auto& s) {
                         using T = typename std::decay_t<decltype(s)>::scalar;
                         const StepRule rule{0.9, 0.95, 1e-8, 1.5, scales};
                         StepControl before;
@@ -425,7 +425,7 @@ void step_control(const Verify& verify) {
                         s.ops.begin_step(rule, 3, 7, control, factors, report);
                         auto* value = s.in(std::vector<double>{loss});
                         s.ops.add_mean(1, value, 1, &report->loss);
-                        s.ops.judge_step(rule, knobs, s.number(norm), control, report, numbers, factor);
+                        s.ops.finalize_step(rule, knobs, s.number(norm), control, report, numbers, factor);
                         const auto f = s.values(factors, 1)[0];
                         const auto r = s.values(report, 1)[0];
                         const auto c = s.values(control, 1)[0];

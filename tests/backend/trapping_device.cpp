@@ -34,7 +34,7 @@ std::size_t padded(std::size_t bytes) {
 }  // namespace
 
 struct TrappingDevice::State {
-    std::byte* handed_out = map_range(PROT_NONE);
+    std::byte* issued = map_range(PROT_NONE);
     std::byte* numbers = map_range(PROT_READ | PROT_WRITE);
     std::atomic<std::size_t> operations{0};
     std::size_t id;
@@ -57,7 +57,7 @@ TrappingDevice::TrappingDevice() : state_(std::make_unique<State>()) {
 }
 
 TrappingDevice::~TrappingDevice() {
-    munmap(state_->handed_out, kReserved);
+    munmap(state_->issued, kReserved);
     munmap(state_->numbers, kReserved);
 }
 
@@ -79,13 +79,13 @@ void* TrappingDevice::allocate(std::size_t bytes) {
         if (left > 0) state_->free[at + needed] = left;
         state_->in_use += needed;
         std::memset(state_->numbers + at, 0xff, needed);  // NaN: what is read before it is written shows
-        return state_->handed_out + at;
+        return state_->issued + at;
     }
     throw SystemError("trapping device: out of memory");
 }
 
 void TrappingDevice::release(void* block, std::size_t bytes) noexcept {
-    const auto at = static_cast<std::size_t>(static_cast<std::byte*>(block) - state_->handed_out);
+    const auto at = static_cast<std::size_t>(static_cast<std::byte*>(block) - state_->issued);
     std::lock_guard lock(state_->mutex);
     state_->in_use -= padded(bytes);
     auto here = state_->free.emplace(at, padded(bytes)).first;
@@ -150,11 +150,11 @@ Ops<double>& TrappingDevice::ops_double() {
 void* TrappingDevice::real(const void* address, const char* operation) const {
     if (!address) return nullptr;
     const auto* at = static_cast<const std::byte*>(address);
-    if (at < state_->handed_out || at >= state_->handed_out + kReserved) {
+    if (at < state_->issued || at >= state_->issued + kReserved) {
         std::fprintf(stderr, "trapping device: %s was given an address of the host\n", operation);
         std::abort();
     }
-    return state_->numbers + (at - state_->handed_out);
+    return state_->numbers + (at - state_->issued);
 }
 
 std::size_t TrappingDevice::operations() const {

@@ -79,7 +79,7 @@ class TrappingOps final : public Ops<T> {
     TrappingOps(const TrappingDevice& device, Ops<T>& inner, std::atomic<std::size_t>& count)
         : device_(device), inner_(inner), count_(count) {}
 
-    bool wants_transposed() const override { return inner_.wants_transposed(); }
+    bool prefers_transposed() const override { return inner_.prefers_transposed(); }
     int step_rows() const override { return inner_.step_rows(); }
     bool needs_probabilities(int n, int d_head) const override {
         return inner_.needs_probabilities(n, d_head);

@@ -5,8 +5,8 @@
 #include "core/claims/initial_input.h"
 #include "core/findings/findings.h"
 #include "core/findings/watched.h"
+#include "core/run/complete_run.h"
 #include "core/run/probes_preset.h"
-#include "core/run/whole_run.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
@@ -28,7 +28,7 @@ RunData run_of(const std::string& scheme, const std::string& only, bool gates = 
         recipe.probes.push_back({probe, 4});
     select_places(recipe.probes, PlaceSelection::parse(only, "only"));
     ThreadPool pool(1);
-    return whole_run(recipe, "run", pool);
+    return complete_run(recipe, "run", pool);
 }
 
 ClaimResult result_of(const char* claim, const RunData& run) {

@@ -4,8 +4,10 @@
 
 check.py CLI WINDOW   generates the reference with these programs and checks it, docs/ and the Markdown at the top level.
 check.py --external   lists the external links.
+check.py --html DIR   checks the links of pages that Sphinx has built.
 Python's standard library alone; the layout of session files is checked where h5py is installed.
 """
+import html
 import json
 import pathlib
 import re
@@ -159,9 +161,10 @@ def check_recipe_keys(site, cli):
     """The keys that the program writes, and those of the lists, which it writes where they are not empty."""
     recipe = json.loads(output_of(cli, "presets", "pre-ln"))
     entries = pathlib.Path(site / "entries.json")
+    recipe["stack"]["depth"] = 2
     recipe["stack"]["layers"] = [{"index": 0, "attn": {"in": False, "a": 1, "b": 1, "out": True, "post": False},
                                   "ffn": {"in": False, "a": 1, "b": 1, "out": True, "post": False}}]
-    recipe["probes"] = [{"id": "growth", "every": "auto", "steps": "0", "only": "blocks.0"}]
+    recipe["probes"] = [{"id": "gradients", "every": "auto", "steps": "0", "only": "blocks.0"}]
     recipe["watch"] = [{"quantity": "loss", "is": ">", "value": 9}]
     entries.write_text(json.dumps(recipe))
     output_of(cli, "train", str(entries), "--steps", "1", "--out", str(site / "entries.h5"))
@@ -250,7 +253,7 @@ def check_session(site):
     with h5py.File(site / "entries.h5") as file:
         def visit(name, item):
             nonlocal seen
-            for one in [name] + [f"{name}@{attribute}" for attribute in item.attrs]:
+            for one in ([] if name == "/" else [name]) + [f"{name}@{attribute}" for attribute in item.attrs]:
                 seen += 1
                 require(documented(one) or inside.match(one), f"session files: {one} is not documented")
         visit("/", file["/"])
@@ -270,6 +273,26 @@ def top_level():
     return sorted(ROOT.glob("*.md"))
 
 
+def check_html(folder):
+    """Every link and every image of the built pages, with its anchor."""
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+    anchors = {path: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for path, text in texts.items()}
+    links = 0
+    for path, text in texts.items():
+        for target in re.findall(r'(?:href|src)="([^"]+)"', text):
+            target = html.unescape(target)
+            if re.match(r"https?:|mailto:|data:|javascript:", target):
+                continue
+            links += 1
+            where, _, anchor = target.partition("#")
+            to = (path.parent / where.partition("?")[0]).resolve() if where else path
+            name = path.relative_to(folder)
+            require(to.exists(), f"{name}: the link {target} leads nowhere")
+            require(not anchor or to not in anchors or anchor in anchors[to], f"{name}: {target}: there is no such anchor")
+    require(links > 500, f"only {links} links were found: the check is wrong")
+    return links
+
+
 def main():
     if sys.argv[1:] == ["--external"]:
         found = {}
@@ -279,6 +302,10 @@ def main():
         for target, path in sorted(found.items()):
             print(f"{target}  ({path})")
         return 0
+    if sys.argv[1] == "--html":
+        links = check_html(pathlib.Path(sys.argv[2]).resolve())
+        print("\n".join(problems + [f"{links} links, {len(problems)} problems"]))
+        return 1 if problems else 0
     cli, window = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary).resolve()

@@ -21,7 +21,7 @@ QStringList sentences(const RunData& run, std::int64_t step) {
 class FindingsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void aFailedRunIsToldByItsNumbers() {
+    void aFailedRunIsReportedByItsNumbers() {
         RunData r = sample::run("Post-LN");
         r.unigram_entropy = 2.87;
         r.steps.names = {"loss"};
@@ -116,7 +116,7 @@ class FindingsTest : public QObject {
         QCOMPARE(sentences(r, 0), QStringList{"θ is not finite in any head at step 0"});
     }
 
-    void withoutProbesOnlyTheOutcomeIsTold() {
+    void withoutProbesOnlyTheOutcomeIsReported() {
         RunData r = sample::run("No norm");
         r.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};
         QCOMPARE(sentences(r, 12), QStringList{"No norm diverged: step 12 · L7 ffn.w2 · inf"});

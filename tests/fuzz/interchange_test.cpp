@@ -116,7 +116,7 @@ void damage(Random& random, Bytes& bytes, const Bytes& other) {
 }
 
 /// Safetensors keep their header's length right in half the cases, so that the damage reaches the rest.
-void mend_length(Bytes& bytes) {
+void fix_length(Bytes& bytes) {
     const auto end = std::find(bytes.rbegin(), bytes.rend(), static_cast<std::byte>('}'));
     const auto length = static_cast<std::uint64_t>(bytes.rend() - end);
     if (length <= 8) return;
@@ -189,7 +189,7 @@ class FuzzInterchange : public QObject {
             if (config)
                 file.config = std::string(reinterpret_cast<const char*>(text.data()), text.size());
             else if (file.config && random() % 2)
-                mend_length(file.bytes);
+                fix_length(file.bytes);
             read(file, tally);
             if (QTest::currentTestFailed()) qFatal("case %d of seed %d", n, seed);
         }

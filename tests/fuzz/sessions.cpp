@@ -42,7 +42,7 @@ std::vector<std::string> complaints;
 
 }  // namespace
 
-void app::complain(const std::string& message) {
+void app::print_error(const std::string& message) {
     complaints.push_back(message);
 }
 
@@ -166,7 +166,8 @@ class Window {
         QCoreApplication::setOrganizationName(QStringLiteral("Normscope"));
         QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder_.path());
         window_ = std::make_unique<app::MainWindow>(folder_.filePath(QStringLiteral("recordings")), 1);
-        QObject::connect(window_->lab(), &app::Lab::problem, [this](const QString& line) { said_ << line; });
+        QObject::connect(window_->lab(), &app::Lab::problem,
+                         [this](const QString& line) { printed_ << line; });
         QObject::connect(window_->lab(), &app::Lab::sessionOpened, [this] { opened_ = true; });
         window_->resize(1200, 800);
         window_->show();
@@ -174,16 +175,16 @@ class Window {
     }
 
     std::string open(const std::string& file, std::map<std::string, int>& counts) {
-        said_.clear();
+        printed_.clear();
         opened_ = false;
         window_->files()->openSession(QString::fromStdString(file));
         QElapsedTimer clock;
         clock.start();
-        while (!opened_ && said_.isEmpty() && clock.elapsed() < 30'000) turn(1);
-        if (!opened_ && said_.isEmpty()) return "the window does not respond for 30 s";
+        while (!opened_ && printed_.isEmpty() && clock.elapsed() < 30'000) turn(1);
+        if (!opened_ && printed_.isEmpty()) return "the window does not respond for 30 s";
         turn(opened_ ? 30 : 1);  // its figures
         ++counts[opened_ ? "window opened" : "window rejected"];
-        for (const QString& line : said_)
+        for (const QString& line : printed_)
             if (line.isEmpty() || line.contains(u'\n')) return "not one line: " + line.toStdString();
         return {};
     }
@@ -201,7 +202,7 @@ class Window {
     QApplication application_;
     QTemporaryDir folder_;
     std::unique_ptr<app::MainWindow> window_;
-    QStringList said_;
+    QStringList printed_;
     bool opened_ = false;
 };
 

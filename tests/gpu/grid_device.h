@@ -53,7 +53,7 @@ class PlainGemm final : public cuda::GemmLibrary<double> {
 class GridDevice final : public Device, private cuda::Context {
   public:
     ~GridDevice() override {
-        for (const auto& [slot, kept] : kept_) std::free(kept.first);
+        for (const auto& [slot, kept] : stored_) std::free(kept.first);
     }
     DeviceCapabilities capabilities() const override { return {"grid", "emulated grid", false, {}}; }
     DeviceMemory memory() const override { return {}; }
@@ -69,7 +69,7 @@ class GridDevice final : public Device, private cuda::Context {
     void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
     void synchronize() override {}
     void* scratch(int slot, std::size_t bytes) override {
-        auto& [block, size] = kept_[slot];
+        auto& [block, size] = stored_[slot];
         if (bytes > size) {
             std::free(block);
             block = allocate(bytes);
@@ -95,7 +95,7 @@ class GridDevice final : public Device, private cuda::Context {
         return scratch(kScratchSlots + static_cast<int>(slot), bytes);
     }
 
-    std::map<int, std::pair<void*, std::size_t>> kept_;
+    std::map<int, std::pair<void*, std::size_t>> stored_;
     PlainGemm gemm_;
     cuda::CudaOps<double> ops_{*this, gemm_};
 };

@@ -36,7 +36,7 @@ double at(const ImportedModel& model, const std::string& name, std::size_t row, 
     return as_float64(t).at(t.shape.size() == 2 ? row * t.shape[1] + column : row);
 }
 
-/// The place of a tensor in its sample file: with the index it tells the number.
+/// The place of a tensor in its sample file: with the index it gives the number.
 std::size_t place(const std::vector<std::pair<std::string, sample::Shape>>& tensors,
                   const std::string& name) {
     for (std::size_t t = 0; t < tensors.size(); ++t)

@@ -72,7 +72,7 @@ bool in_format(Rounding to, const float* values, std::size_t count) {
 }
 
 /// A forward pass written down from the policy, with float32 operations alone.
-struct ByHand {
+struct ManualPass {
     const Transformer<float>& model;
     Rounding rounding;
     const RowKernels<float>& k = row_kernels<float>();
@@ -182,8 +182,8 @@ class AutocastTest : public QObject {
             }
     }
 
-    void forwardByHand_data() { add_rows(); }
-    void forwardByHand() {
+    void forwardManually_data() { add_rows(); }
+    void forwardManually() {
         QFETCH(int, rounding);
         QFETCH(int, scheme);
         const auto to = static_cast<Rounding>(rounding);
@@ -192,7 +192,7 @@ class AutocastTest : public QObject {
         ThreadPool pool(1);
         Tape<float> tape;
         model.forward(batch, tape, pool);
-        const ByHand hand{model, to};
+        const ManualPass hand{model, to};
         Floats token, position;
         for (int r = 0; r < kR; ++r) {
             const float* t = hand.at("tok_emb") + batch.tokens[static_cast<std::size_t>(r)] * kD;
@@ -222,13 +222,13 @@ class AutocastTest : public QObject {
     }
 
     /// The feed-forward sub-layer of Pre-LN backwards.
-    void backwardByHand() {
+    void backwardManually() {
         for (Rounding to : {Rounding::Bf16, Rounding::Fp16}) {
             const auto model = model_of(stack_of(Scheme::Pre), to);
             ThreadPool pool(1);
             Tape<float> tape;
             model.forward(small_batch(), tape, pool);
-            const ByHand hand{model, to};
+            const ManualPass hand{model, to};
             Floats dz(kCount);
             for (std::size_t i = 0; i < kCount; ++i) dz[i] = std::sin(0.3f * static_cast<float>(i));
             Floats got = dz;

@@ -52,7 +52,7 @@ Transformer<float> model_of(const StackSpec& spec, Rounding rounding) {
 }
 
 /// One float32 operation after another, each result rounded: what the tests compose by hand.
-struct ByHand {
+struct ManualPass {
     const Transformer<float>& model;
     Rounding rounding;
     const RowKernels<float>& k = row_kernels<float>();
@@ -180,7 +180,7 @@ class EmulatedPrecisionTest : public QObject {
         ThreadPool pool(1);
         Tape<float> tape;
         model.forward(batch, tape, pool);
-        const ByHand hand{model, static_cast<Rounding>(rounding)};
+        const ManualPass hand{model, static_cast<Rounding>(rounding)};
         const std::size_t count = kR * kD;
 
         Floats token, position;
@@ -222,7 +222,7 @@ class EmulatedPrecisionTest : public QObject {
             ThreadPool pool(1);
             Tape<float> tape;
             model.forward(small_batch(), tape, pool);
-            const ByHand hand{model, rounding};
+            const ManualPass hand{model, rounding};
             const std::size_t count = kR * kD, wide = kR * kFf;
             Floats dz(count);
             for (std::size_t i = 0; i < count; ++i)

@@ -26,7 +26,7 @@ double norm(const Vector& a) {
     return std::sqrt(dot(a.data(), a.data(), a.size()));
 }
 
-RuleOverride by_hand(bool in, bool out, bool post, double a, double b) {
+RuleOverride manual(bool in, bool out, bool post, double a, double b) {
     RuleOverride rule;
     rule.in = in;
     rule.out = out;
@@ -59,8 +59,8 @@ StackSpec stack_of(Scheme scheme, std::optional<GateSite> gate, bool stop, Layou
     s.gpas.stop_gradient = stop;
     s.gpas.activation = static_cast<GateActivation>(n % static_cast<int>(words_of<GateActivation>().size()));
     if (scheme == Scheme::Custom)
-        s.layers = {{0, by_hand(true, true, true, 0.6, 1.3), by_hand(false, false, true, 0.9, 0.5)},
-                    {1, by_hand(false, true, false, -0.4, 1.1), by_hand(true, false, false, 0.8, -0.7)}};
+        s.layers = {{0, manual(true, true, true, 0.6, 1.3), manual(false, false, true, 0.9, 0.5)},
+                    {1, manual(false, true, false, -0.4, 1.1), manual(true, false, false, 0.8, -0.7)}};
     complete(s, kVocab);
     return s;
 }

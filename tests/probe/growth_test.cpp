@@ -142,7 +142,7 @@ class GrowthTest : public QObject {
             }
     }
 
-    void theUniformFormIsLooserAndKnowsNoGates() {
+    void theUniformFormIsLooserAndHasNoGates() {
         StackSpec s = stack_of(Scheme::Peri, Layout::Serial);
         const Batch batch = batch_of(2);
         const auto model = model_of<double>(s, 2);

@@ -54,7 +54,7 @@ const std::vector<double>& values(const ProbeResult& result, const std::string& 
     return array->data;
 }
 
-/// The same weights with b = 0 in these sub-layers: the sum itself leaves the branch out.
+/// The same weights with b = 0 in these sub-layers: the sum itself omits the branch.
 double loss_without(const Transformer<double>& model, const std::vector<int>& sublayers, const Batch& batch,
                     ThreadPool& pool) {
     StackSpec spec = model.spec();

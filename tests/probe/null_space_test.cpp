@@ -72,11 +72,11 @@ class NullSpaceTest : public QObject {
                 const double* x = norm_site_input(site, input.tape()).x;
                 const double* g = input.backward().norm_output[i].data();
                 const auto gamma = model.parameters().subspan(site.offsets.weight, kWidth);
-                const auto without = [&](int left_out) {
+                const auto without = [&](int omitted) {
                     double gain = 0, epsilon = 0, tokens = 0;
                     ErasedEnergy lost;
                     for (int r = 0; r < kSequences * kTokens; ++r) {
-                        if (r / kTokens == left_out) continue;
+                        if (r / kTokens == omitted) continue;
                         const std::span<const double> token(x + r * kWidth, kWidth);
                         const auto jacobian = kind == NormKind::LayerNorm
                                                   ? NormJacobian::layer_norm(token, gamma, 0.05)

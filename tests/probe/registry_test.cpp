@@ -168,7 +168,7 @@ class RegistryTest : public QObject {
             }
     }
 
-    void whatDiffersIsSaid() {
+    void whatDiffersIsStated() {
         const StackSpec spec = stack_of(Scheme::Pre);
         const Transformer<double> model(spec, 3);
         const Batch batch = batch_of();

@@ -276,8 +276,8 @@ class ResidualTest : public QObject {
 
     /// Ratio and cosine from the hidden states alone: without norms and gates after the sum, the branch is
     /// h_{k+1} − s·h_k; with a post norm, z − s·h_k.
-    void branchesAreWhatTheHiddenStatesSay_data() { add_stacks(); }
-    void branchesAreWhatTheHiddenStatesSay() {
+    void branchesAreWhatTheHiddenStatesState_data() { add_stacks(); }
+    void branchesAreWhatTheHiddenStatesState() {
         const StackSpec spec = fetch_stack();
         const auto model = model_of<double>(spec);
         const Batch batch = batch_of();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The spectra of whole-sequence Jacobians, searched and token by token, against LAPACK on the explicit
 // matrix, and the probe's arrays against what they are defined as.
-#include "core/probe/spectra/spectra.h"
+#include "core/probe/spectra.h"
 
 #include "core/backend/counter_rng.h"
 #include "core/backend/cpu/matmul.h"

@@ -11,7 +11,7 @@ using namespace normscope;
 class StepListTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void saysWhatItHolds() {
+    void statesWhatItHolds() {
         const StepList list = StepList::parse("0:49,50:190:20,199", "t");
         std::vector<std::int64_t> steps;
         for (std::int64_t step = 0; step < 300; ++step)

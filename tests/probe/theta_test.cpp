@@ -220,7 +220,7 @@ class ThetaTest : public QObject {
         QVERIFY(many.taken() >= 5000 * 8);  // every sequence of every head once
     }
 
-    void sampledRowsSpeakForAll() {
+    void sampledRowsRepresentAll() {
         const auto model = model_of<float>(stack_of(6, 4, 32), 7);
         ThreadPool pool(1);
         const Batch batch = batch_of(8, 32);

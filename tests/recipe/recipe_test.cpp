@@ -50,7 +50,7 @@ class RecipeTest : public QObject {
         QVERIFY(find_preset("pre") == nullptr);
     }
 
-    void presetsSayWhatTheirNamesSay() {
+    void presetsStateWhatTheirNamesState() {
         QCOMPARE(load_recipe("pre-ln").stack.scheme, Scheme::Pre);
         QCOMPARE(load_recipe("post-ln").stack.scheme, Scheme::Post);
         QCOMPARE(load_recipe("peri-ln").stack.scheme, Scheme::Peri);

@@ -16,11 +16,11 @@ namespace {
 /// last block has such entries: 2e-5 to 3e-5 from float64, and the devices 4e-6 to 1.5e-5 apart with the
 /// kernels of six processors.
 void verify_scaled_up(const Recipe& recipe, const Apart& found) {
-    constexpr double kAllowed = 1e-5, kMostRounding = 5e-5;
+    constexpr double kAllowed = 1e-5, kMaxRounding = 5e-5;
     if (found.weights <= kAllowed) return;
     const Apart rounding = rounding_of(recipe);
     for (const auto& [name, apart] : found.tensors) {
-        const double allowed = std::clamp(rounding.tensors.at(name), kAllowed, kMostRounding);
+        const double allowed = std::clamp(rounding.tensors.at(name), kAllowed, kMaxRounding);
         QVERIFY2(apart <= allowed,
                  qPrintable(QString("%1: %2, allowed: %3").arg(name.c_str()).arg(apart).arg(allowed)));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/draft.h"
 
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 #include "small_run.h"
 #include "tests/support/test_main.h"
 
@@ -40,7 +40,7 @@ class DraftTest : public QObject {
             Recipe recipe = small_recipe(40);
             recipe.train.schedule.warmup = warmup;
             const DraftResult result = draft(recipe, pool_);
-            const RunData whole = whole_run(recipe, "A", pool_);
+            const RunData whole = complete_run(recipe, "A", pool_);
             const FirstSteps first = first_steps(whole, 16 + warmup);
             QCOMPARE(result.first.loss.size(), std::size_t(16 + warmup));
             QCOMPARE(result.first.loss, first.loss);
@@ -88,7 +88,7 @@ class DraftTest : public QObject {
 
     void theJudgementIsByGradientAndLoss() {
         const auto judge = [](std::vector<double> loss, std::vector<double> gradient) {
-            return judged(steps(std::move(loss), std::move(gradient)), running());
+            return evaluate_draft(steps(std::move(loss), std::move(gradient)), running());
         };
         QVERIFY(judge(all(16, 3.0), all(16, 0.0101)).enough);
         QVERIFY(judge(all(16, 3.0), all(16, 99)).enough);
@@ -106,21 +106,21 @@ class DraftTest : public QObject {
         QVERIFY(judge(all(16, 3.0), gradient).enough);
         FirstSteps overflowing = steps(all(16, 3.0), all(16, 1));
         overflowing.overflows = 8;
-        QVERIFY(judged(overflowing, running()).enough);
+        QVERIFY(evaluate_draft(overflowing, running()).enough);
         overflowing.overflows = 9;
-        QCOMPARE(judged(overflowing, running()).why_not, std::string("9 of 16 steps overflow"));
-        QCOMPARE(judged(steps(all(6, 3.0), all(6, 1)), {RunState::Diverged, 5, "", 0}).why_not,
+        QCOMPARE(evaluate_draft(overflowing, running()).why_not, std::string("9 of 16 steps overflow"));
+        QCOMPARE(evaluate_draft(steps(all(6, 3.0), all(6, 1)), {RunState::Diverged, 5, "", 0}).why_not,
                  std::string("diverged at step 5"));
-        QVERIFY(!judged({}, running()).enough);
+        QVERIFY(!evaluate_draft({}, running()).enough);
     }
 
     void aLongDraftIsRankedByTheSameSteps() {
         std::vector<double> loss = all(66, 1.0);
         for (std::size_t i = 0; i < 16; ++i) loss[i] = 2.5;
-        const DraftResult longer = judged(steps(loss, all(66, 1)), running());
+        const DraftResult longer = evaluate_draft(steps(loss, all(66, 1)), running());
         QCOMPARE(longer.loss, 2.5);
-        const DraftResult better = judged(steps(all(16, 2.4), all(16, 1)), running());
-        const DraftResult best_but_flat = judged(steps(all(16, 2.0), all(16, 1e-5)), running());
+        const DraftResult better = evaluate_draft(steps(all(16, 2.4), all(16, 1)), running());
+        const DraftResult best_but_flat = evaluate_draft(steps(all(16, 2.0), all(16, 1e-5)), running());
         QCOMPARE(ranked({longer, best_but_flat, better, longer}), (std::vector<std::size_t>{2, 0, 3}));
     }
 

@@ -2,7 +2,7 @@
 #include "core/run/probe_costs.h"
 
 #include "core/probe/registry.h"
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
@@ -21,7 +21,7 @@ Recipe small(const std::vector<std::string>& more = {}) {
 
 RunData trained(const Recipe& recipe) {
     ThreadPool pool(1);
-    return whole_run(recipe, "run", pool);
+    return complete_run(recipe, "run", pool);
 }
 
 double sum(const ProbeTimes& times) {

@@ -89,8 +89,13 @@ class RecordingQueueTest : public QObject {
                 ++added;
             }
         });
-        QTest::qWait(200);
-        const int before = added;
+        int before = 0;
+        const auto waits = [&] {
+            before = added;
+            QTest::qWait(50);
+            return before > 0 && before == added;
+        };
+        QTRY_VERIFY(waits());
         QVERIFY2(before > 10 && before < 1000, qPrintable(QString::number(before)));
         std::int64_t next = 0;
         while (next < 2000) {
@@ -103,7 +108,7 @@ class RecordingQueueTest : public QObject {
         trains.join();
     }
 
-    void atTheEndNobodyWaits() {
+    void atTheEndNoThreadWaits() {
         RecordingQueue queue(1000);
         std::thread trains([&] {
             for (int step = 0; step < 500; ++step) queue.add("a", row_of(step));

@@ -60,7 +60,7 @@ class RunTest : public QObject {
         QCOMPARE(sink.checkpoints, (std::vector<std::int64_t>{1, 2, 3, 4}));
     }
 
-    void theClockStartsAnewWithEachCheckpoint() {
+    void theClockStartsAgainWithEachCheckpoint() {
         MemorySink sink;
         ThreadPool pool(1);
         Run run(small_experiment(small_recipe(100000)), {}, sink, 300ms);
@@ -158,7 +158,7 @@ class RunTest : public QObject {
         QCOMPARE(run.outcome().state, RunState::Finished);
     }
 
-    void anInterruptionIsToldAlsoWhereItsCheckpointFails() {
+    void anInterruptionIsReportedAlsoWhereItsCheckpointFails() {
         MemorySink sink;
         sink.failing_saves = 1;
         Run run(small_experiment(small_recipe(7)), {}, sink, 1h);
@@ -175,7 +175,7 @@ class RunTest : public QObject {
         const double share = 1.0 / (1.0 + std::chrono::duration<double>(slow).count());
         QVERIFY2(share <= kCheckpointShare * 1.001 && share > 0.9 * kCheckpointShare,
                  qPrintable(QString::number(share)));
-        QCOMPARE(checkpoint_interval(5s, 1h), Run::Clock::duration(kMostCheckpointInterval));
+        QCOMPARE(checkpoint_interval(5s, 1h), Run::Clock::duration(kMaxCheckpointInterval));
         QCOMPARE(checkpoint_interval(10min, 0s), Run::Clock::duration(10min));
     }
 

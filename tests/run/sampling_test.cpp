@@ -95,7 +95,7 @@ class SamplingTest : public QObject {
         QCOMPARE(recipe_json(without_planned_steps(recipe)).find("\"steps\": \"auto"), std::string::npos);
     }
 
-    void stepsByHandAreObeyed() {
+    void explicitStepsAreTaken() {
         Recipe recipe =
             recipe_of("pre", 30,
                       R"(, "probes": [{"id": "growth", "steps": "3:9:3,17"}, {"id": "theta", "every": 13}])");
@@ -131,7 +131,7 @@ class SamplingTest : public QObject {
         }
     }
 
-    void samplesSayWhatTheyLookAt() {
+    void samplesStateWhatTheyMeasure() {
         ThreadPool pool(1);
         // Eight sequences through a deep stack would take longer than its step on four.
         Recipe part = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 4, "steps": 10,

@@ -2,10 +2,10 @@
 // The places that a recipe selects for its probes, from training to the file.
 #include "core/base/error.h"
 #include "core/probe/places.h"
+#include "core/run/complete_run.h"
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
 #include "core/run/replay.h"
-#include "core/run/whole_run.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "core/sweep/sweep_scalar.h"
@@ -39,7 +39,7 @@ Recipe recipe_of(const std::string& scheme, const std::string& only, const std::
 
 RunData trained(const Recipe& recipe) {
     ThreadPool pool(2);
-    return whole_run(recipe, "run", pool);
+    return complete_run(recipe, "run", pool);
 }
 
 bool same_bits(double a, double b) {

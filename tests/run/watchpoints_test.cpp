@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/recipe/keys.h"
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 #include "small_run.h"
 #include "tests/support/test_main.h"
 

@@ -46,7 +46,7 @@ class TestNamedArrays : public QObject {
                                       "/tokens  int32 [2, 3]", "/loss  float64 []"}));
     }
 
-    void errorsSayWhatIsNeeded() {
+    void errorsStateWhatIsNeeded() {
         const std::string file = path("w.h5");
         const auto tokens = [&](const char* object, int rank) {
             return sample::input_error([&] { read_file_array<std::int32_t>(file, object, rank); });

@@ -168,7 +168,7 @@ class TestRecorder : public QObject {
         QCOMPARE(sample::difference(recover(file), run), "");
     }
 
-    void writersAreToldApart() {
+    void writersAreDistinguished() {
         const ProcessIdentity self = this_process();
         QVERIFY(self.pid > 0 && self.start > 0 && !self.boot_id.empty());
         QVERIFY(is_alive(self, 0));

@@ -140,7 +140,7 @@ class TestReplacingFile : public QObject {
         QCOMPARE(get(target), "second");
     }
 
-    void saysWhyAPlaceCannotBeWritten() {
+    void statesWhyAPlaceCannotBeWritten() {
         QTemporaryDir folder;
         const std::string missing = folder.filePath("no/run.h5").toStdString();
         const auto message = [](const std::string& path) {

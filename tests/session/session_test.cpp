@@ -120,7 +120,7 @@ class TestSession : public QObject {
         QCOMPARE(sample::difference(open_session(path("kept.h5")).runs.at(0), run), "");
     }
 
-    void infoTellsWhatIsInIt() {
+    void infoShowsWhatIsInIt() {
         RunData run = sample::run("a", 31);
         save_session(path("info.h5"), std::vector{run}, "",
                      {{"a", std::make_shared<const Checkpoint>(checkpoint(20))}});

@@ -100,15 +100,15 @@ class SchemeTest : public QObject {
         QCOMPARE(norms(sublayer_rule(spec, 9, Sublayer::Attention)), std::string("post "));
     }
 
-    void overridesByHandMergeKeyByKey() {
+    void overridesManuallyMergeKeyByKey() {
         StackSpec spec = stack_of(Scheme::Pre);
-        LayerOverride by_hand;
-        by_hand.index = 3;
-        by_hand.attn.post = true;
-        by_hand.attn.a = 0.5;
-        by_hand.ffn.in = false;
-        by_hand.ffn.b = 2;
-        spec.layers.push_back(by_hand);
+        LayerOverride manual;
+        manual.index = 3;
+        manual.attn.post = true;
+        manual.attn.a = 0.5;
+        manual.ffn.in = false;
+        manual.ffn.b = 2;
+        spec.layers.push_back(manual);
         const SublayerRule attention = sublayer_rule(spec, 3, Sublayer::Attention);
         QCOMPARE(norms(attention), std::string("in post "));
         QCOMPARE(attention.a, 0.5);

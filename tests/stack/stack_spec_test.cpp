@@ -52,9 +52,20 @@ class StackSpecTest : public QObject {
     }
 
     void smallestStackIsValid() {
-        StackSpec spec = read(R"({"depth": 1, "d_model": 1, "heads": 1, "context": 1, "vocab": 2})");
-        complete(spec, 2);
-        validate(spec);
+        const auto with = [](auto change) {
+            StackSpec spec = read(R"({"depth": 1, "d_model": 1, "heads": 1, "context": 1, "vocab": 2})");
+            complete(spec, 2);
+            change(spec);
+            validate(spec);
+            return spec;
+        };
+        QCOMPARE(with([](StackSpec&) {}).d_model, 1);
+        // Each of its sizes is the smallest.
+        QVERIFY_THROWS_EXCEPTION(InputError, with([](StackSpec& spec) { --spec.depth; }));
+        QVERIFY_THROWS_EXCEPTION(InputError, with([](StackSpec& spec) { --spec.d_model; }));
+        QVERIFY_THROWS_EXCEPTION(InputError, with([](StackSpec& spec) { --spec.heads; }));
+        QVERIFY_THROWS_EXCEPTION(InputError, with([](StackSpec& spec) { --spec.context; }));
+        QVERIFY_THROWS_EXCEPTION(InputError, with([](StackSpec& spec) { --spec.vocab; }));
     }
 
     void divisibility_data() {

@@ -27,7 +27,7 @@ QStringList lines_of(const StackSpec& spec) {
 class WarningsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void nothingIsSaidOfWhatIsPublished() {
+    void nothingIsStatedOfWhatIsPublished() {
         for (Scheme scheme : {Scheme::None, Scheme::Post, Scheme::Pre, Scheme::Peri, Scheme::Sandwich,
                               Scheme::Mix, Scheme::Lns, Scheme::Output, Scheme::Custom})
             QCOMPARE(lines_of(stack_of(scheme)), QStringList());

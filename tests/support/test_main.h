@@ -33,6 +33,6 @@ int run_test(int& argc, char** argv) {
 /// gives.
 #define NORMSCOPE_WIDGET_TEST(Class) NORMSCOPE_TEST_WITH(QApplication, Class)
 
-#define NORMSCOPE_TEST_WITH(Application, Class)                    \
-    static const normscope::test::Registration registered_##Class( \
+#define NORMSCOPE_TEST_WITH(Application, Class)                        \
+    static const normscope::test::Registration normscope_registration( \
         __FILE__, #Class, &normscope::test::run_test<Application, Class>);

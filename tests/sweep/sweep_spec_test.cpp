@@ -164,7 +164,7 @@ class SweepSpecTest : public QObject {
         SweepSpec huge = spec({});
         for (int i = 0; i < 40; ++i)
             huge.grid.push_back({"stack.depth", std::vector<std::string>(60'000, "1")});
-        QCOMPARE(huge.runs(), kMostSweepRuns + 1);  // no overflow
+        QCOMPARE(huge.runs(), kMaxSweepRuns + 1);  // no overflow
     }
 
     /// A value out of range, and values that do not fit together, are named with the run before any step.

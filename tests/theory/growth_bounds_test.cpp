@@ -42,7 +42,7 @@ class GrowthBoundsTest : public QObject {
 
   private Q_SLOTS:
     /// R_k by hand: γ, β, Δt, b, the shortcut's scale and the gate.
-    void recursionByHand() {
+    void recursionManually() {
         const std::vector<BoundedSublayer> sublayers{{0.5, 1, 2, 1, 1, 1}, {1, 3, 1, 0, 1.25, 0.5}};
         const auto r = bounded_branch_norms(10, 4, 9, sublayers);
         QCOMPARE(r.size(), std::size_t{3});
@@ -116,7 +116,7 @@ class GrowthBoundsTest : public QObject {
     }
 
     /// Gates, shortcuts, branch factors and the feed-forward map, which mixes no tokens, by hand.
-    void productFormByHand() {
+    void productFormManually() {
         PreNormSublayer attention{0.5, 2, 4, 3, 0}, feed_forward = attention;
         attention.branch_scale = 0.5;
         attention.gate_scale = 1.25;

@@ -110,7 +110,7 @@ class GrowthClassifierTest : public QObject {
     }
 
     /// The AICc formula on a series whose constant fit is known: log v = ±s alternating.
-    void aiccByHand() {
+    void aiccManually() {
         std::vector<double> values;
         for (int l = 0; l < 10; ++l) values.push_back(std::exp(l % 2 == 0 ? 0.1 : -0.1));
         const GrowthClass result = classify_growth(values);

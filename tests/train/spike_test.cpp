@@ -30,7 +30,7 @@ class SpikeTest : public QObject {
         for (int step = 0; step < 500; ++step) QVERIFY(!detector.add(loss_at(step), norm_at(step)));
     }
 
-    void aGradientSpikeIsToldOnceWithItsNumbers() {
+    void aGradientSpikeIsReportedOnceWithItsNumbers() {
         SpikeDetector detector;
         for (int step = 0; step < 100; ++step) QVERIFY(!detector.add(loss_at(step), 1));
         QVERIFY(!detector.add(2, 3.9));
@@ -41,7 +41,7 @@ class SpikeTest : public QObject {
         QVERIFY(detector.add(2, 6));
     }
 
-    void aLossSpikeIsToldWithItsNumbers() {
+    void aLossSpikeIsReportedWithItsNumbers() {
         SpikeDetector detector;
         for (int step = 0; step < 100; ++step) detector.add(2, 1);
         QVERIFY(!detector.add(2.49, 1));
@@ -58,7 +58,7 @@ class SpikeTest : public QObject {
 
     void theFirstStepsAreNone() {
         SpikeDetector detector;
-        for (std::size_t step = 0; step < SpikeDetector::kLeast; ++step)
+        for (std::size_t step = 0; step < SpikeDetector::kMin; ++step)
             QVERIFY(!detector.add(2, step % 2 ? 100 : 1));
     }
 
@@ -77,7 +77,7 @@ class SpikeTest : public QObject {
             QVERIFY_THROWS_EXCEPTION(InputError, SpikeDetector().restore(state));
     }
 
-    void goesOnFromItsState() {
+    void resumesFromItsState() {
         for (const int cut : {0, 10, 49, 51, 130}) {
             SpikeDetector whole, first;
             for (int step = 0; step < cut; ++step) {

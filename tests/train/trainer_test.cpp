@@ -216,7 +216,7 @@ class TrainerTest : public QObject {
     }
 
     /// A scale that is too large overflows: nothing moves, the scale is halved, the run continues.
-    void anOverflowLeavesTheUpdateOut() {
+    void anOverflowSkipsTheUpdate() {
         ThreadPool pool(1);
         TrainSpec train;
         train.precision = Precision::Fp16;

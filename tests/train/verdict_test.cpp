@@ -70,7 +70,7 @@ class VerdictTest : public QObject {
         }
     }
 
-    void aRunThatStillFallsOrWarmsUpIsToldSo() {
+    void aRunThatStillFallsOrWarmsUpIsReportedSo() {
         Verdict verdict(kLnV, kUnigram, 60);
         for (int s = 0; s < 60; ++s) verdict.add(s, 3.6 - 0.01 * s, 1);
         const Outcome end = verdict.at_end(59);
@@ -135,7 +135,7 @@ class VerdictTest : public QObject {
         QCOMPARE(verdict.at_end(299).state, RunState::Finished);
     }
 
-    void shortRunsAreToldSo() {
+    void shortRunsAreReportedSo() {
         Verdict verdict(kLnV, kUnigram, 0);
         for (int s = 0; s < 19; ++s) verdict.add(s, 3.0, 1);
         const Outcome end = verdict.at_end(18);

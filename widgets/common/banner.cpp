@@ -12,7 +12,7 @@ namespace normscope::widgets {
 
 namespace {
 constexpr int kShownMs = 6000;
-constexpr int kMostWidth = 720, kLeastText = 120, kMargin = 16;
+constexpr int kMaxWidth = 720, kMinText = 120, kMargin = 16;
 }  // namespace
 
 Banner::Banner(QWidget* over, QWidget* parent)
@@ -35,7 +35,7 @@ Banner::Banner(QWidget* over, QWidget* parent)
     hide();
 }
 
-void Banner::tell(const QString& message, std::vector<Offer> offers) {
+void Banner::showMessage(const QString& message, std::vector<Offer> offers) {
     for (QWidget* button : buttons_) {
         button->hide();
         button->deleteLater();
@@ -72,13 +72,13 @@ bool Banner::eventFilter(QObject* watched, QEvent* event) {
 /// At the lower end of the area, as wide as its text needs.
 void Banner::place() {
     const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
-    const int most = std::max(1, std::min(kMostWidth, area.width() - 2 * kMargin));
+    const int most = std::max(1, std::min(kMaxWidth, area.width() - 2 * kMargin));
     // The buttons are next to the text, which is on one line where it fits.
     const QMargins margins = layout()->contentsMargins();
     int others = margins.left() + margins.right() + 2 * frameWidth();
     for (const QWidget* button : buttons_) others += button->sizeHint().width() + layout()->spacing();
     const int line = text_->fontMetrics().size(0, text_->text()).width() + 8;
-    const int width = std::min(most, std::max(line, kLeastText) + others);
+    const int width = std::min(most, std::max(line, kMinText) + others);
     layout()->activate();
     const int wanted =
         layout()->hasHeightForWidth() ? layout()->heightForWidth(width) : layout()->sizeHint().height();

@@ -23,7 +23,7 @@ class Banner : public QFrame {
     using Offer = std::pair<QString, std::function<void()>>;
     /// Shows a message; each offer is a button that also closes the banner. Without offers it closes after a
     /// time-out.
-    void tell(const QString& message, std::vector<Offer> offers = {});
+    void showMessage(const QString& message, std::vector<Offer> offers = {});
     QString message() const;
 
   protected:

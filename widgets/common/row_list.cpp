@@ -125,17 +125,17 @@ void RowList::refresh(const QString& id) {
         item(i)->setData(Qt::AccessibleTextRole, describe(this->id(i)));
         item(i)->setToolTip(toolTipOf(this->id(i)));
     }
-    layOutAgain();
+    updateLayout();
 }
 
-void RowList::layOutAgain() {
+void RowList::updateLayout() {
     scheduleDelayedItemsLayout();
     viewport()->update();
 }
 
 void RowList::resizeEvent(QResizeEvent* event) {
     QListWidget::resizeEvent(event);
-    layOutAgain();
+    updateLayout();
 }
 
 }  // namespace normscope::widgets

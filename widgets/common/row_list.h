@@ -60,7 +60,7 @@ class RowList : public QListWidget {
 
     QListWidgetItem* rowOf(const QString& id) const;
     /// The heights of rows have changed.
-    void layOutAgain();
+    void updateLayout();
     void resizeEvent(QResizeEvent* event) override;
 
   private:

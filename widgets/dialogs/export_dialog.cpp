@@ -2,6 +2,7 @@
 #include "widgets/dialogs/export_dialog.h"
 
 #include "widgets/dialogs/save_dialog.h"
+#include "widgets/export/figure_exporter.h"
 #include "widgets/figures/save_bytes.h"
 
 #include <QCheckBox>
@@ -171,7 +172,7 @@ void ExportDialog::save() {
         return file.dir().filePath(file.completeBaseName() + QStringLiteral(".json"));
     };
     const QString path =
-        askWhereToSave(this, tr("Export figure"), figure_->panel + QLatin1Char('.') + ending, ending,
+        chooseSavePath(this, tr("Export figure"), figure_->panel + QLatin1Char('.') + ending, ending,
                        QStringLiteral("*.") + ending, [&](const QString& figure) {
                            return with_spec_->isChecked() ? QStringList{specOf(figure)} : QStringList();
                        });

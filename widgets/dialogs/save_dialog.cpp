@@ -26,7 +26,7 @@ bool mayReplace(QWidget* parent, const QString& title, const QStringList& files)
 
 }  // namespace
 
-QString askWhereToSave(QWidget* parent, const QString& title, const QString& file_name, const QString& ending,
+QString chooseSavePath(QWidget* parent, const QString& title, const QString& file_name, const QString& ending,
                        const QString& filter, const std::function<QStringList(const QString&)>& further) {
     Settings settings;
     QString proposal = QDir(settings.lastFolder()).filePath(file_name);

@@ -63,6 +63,7 @@ SpaceDialog::SpaceDialog(QWidget* parent)
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setSelectionBehavior(QAbstractItemView::SelectRows);
     table_->setTabKeyNavigation(false);
+    table_->installEventFilter(this);
     table_->setSortingEnabled(true);
     table_->sortByColumn(Together, Qt::DescendingOrder);
     total_->setObjectName(QStringLiteral("spaceTotal"));
@@ -169,11 +170,12 @@ void SpaceDialog::requestTrash() {
     if (const QStringList paths = selected(); !paths.isEmpty()) Q_EMIT trashRequested(paths);
 }
 
-void SpaceDialog::keyPressEvent(QKeyEvent* event) {
-    if (event->key() == Qt::Key_Delete)
+bool SpaceDialog::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Delete) {
         requestTrash();
-    else
-        QDialog::keyPressEvent(event);
+        return true;
+    }
+    return QDialog::eventFilter(watched, event);
 }
 
 }  // namespace normscope::widgets

@@ -43,7 +43,7 @@ class SpaceDialog : public QDialog {
     void undoRequested();
 
   protected:
-    void keyPressEvent(QKeyEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     void showSelection();

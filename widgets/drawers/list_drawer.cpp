@@ -59,6 +59,8 @@ QComboBox* ListDrawer::addChoice(const char* name, const QString& accessible) {
     choice->setObjectName(QLatin1String(name));
     choice->setAccessibleName(accessible);
     filters_->insertWidget(filters_->count() - 1, choice);
+    setTabOrder(choice, search_);
+    setTabOrder(search_, list_);
     connect(choice, &QComboBox::currentIndexChanged, this, &ListDrawer::filter);
     return choice;
 }

@@ -73,8 +73,8 @@ const RecordingRow* RunsDrawer::row(const QString& path) const {
 const RecordingCurve* RunsDrawer::curve(const QString& path) {
     const RecordingRow* of = row(path);
     if (!of || !of->damage.isEmpty()) return nullptr;
-    if (asked_[path] != of->written) {
-        asked_[path] = of->written;
+    if (requested_[path] != of->written) {
+        requested_[path] = of->written;
         Q_EMIT curveRequested(path);
     }
     const auto found = curves_.find(path);

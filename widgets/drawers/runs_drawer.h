@@ -62,7 +62,7 @@ class RunsDrawer : public ListDrawer {
     bool complete_ = false;
     std::map<QString, QString> compared_;
     std::map<QString, std::pair<QDateTime, RecordingCurve>> curves_;  ///< with the time of the file
-    std::map<QString, QDateTime> asked_;
+    std::map<QString, QDateTime> requested_;
 };
 
 }  // namespace normscope::widgets

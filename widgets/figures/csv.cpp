@@ -90,7 +90,7 @@ class Table {
         const auto &x = mark.x, &y = mark.y;
         const Band* spread = runs.empty() ? nullptr : spreadOf(plot, mark.name, mark.role);
         for (std::size_t k = 0; k < std::min(x.size(), y.size()); ++k) {
-            if (std::isnan(x[k])) continue;  // not measured (saySelected)
+            if (std::isnan(x[k])) continue;  // not measured (annotateSelection)
             const bool seen =
                 inside(x[k], plot.x.range) && (!std::isfinite(y[k]) || inside(y[k], plot.y.range));
             if (!seen) continue;

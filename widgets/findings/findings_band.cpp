@@ -140,7 +140,7 @@ void FindingsBand::refresh() {
     const int inner = width() - 2 * kLeft;
     const int least = remedies  ? RemedyBox::kWidth
                       : grouped ? key_->sizeHint().width()
-                                : stories_->leastWidth();
+                                : stories_->minimumChipWidth();
     const std::vector<ColumnContent> shown = fitting(content, inner - least);
     const std::size_t uncovered = content.order.size() - shown.size();
     // Not at the expense of the only column.

@@ -20,13 +20,13 @@ namespace {
 
 constexpr int kRule = 3, kIndent = 12;  // px, the rule and the left edge of the texts
 constexpr int kGap = 8, kUnitGap = 4;   // between numbers, before a unit
-constexpr int kLeastCell = 76;          // "loss, step 888" does not shift its neighbours
+constexpr int kMinCell = 76;            // "loss, step 888" does not shift its neighbours
 constexpr int kSmall = 11, kText = 12, kTitle = 14, kNumber = 20;
 constexpr int kNumberTop = 14, kCaptionTop = 41, kNoteTop = 56, kLine = 15;
 constexpr int kGlyph = 10, kGlyphPitch = 13, kWordGap = 4;
-constexpr int kLeastGroup = 122;  // groups form even columns
-constexpr std::size_t kMostGlyphs = 6;
-constexpr int kMostName = 220;  // px, before it is elided
+constexpr int kMinGroup = 122;  // groups form even columns
+constexpr std::size_t kMaxGlyphs = 6;
+constexpr int kMaxName = 220;  // px, before it is elided
 
 QFont semibold(const QFont& font, int px) {
     QFont made = sized(font, px);
@@ -46,7 +46,7 @@ int valueWidth(const BandNumber& number, const QFont& font) {
 int cellWidth(const BandNumber& number, const QFont& font) {
     const QFont small = sized(font, kSmall);
     return std::max(
-        {kLeastCell, valueWidth(number, font), widthIn(small, number.caption), widthIn(small, number.note)});
+        {kMinCell, valueWidth(number, font), widthIn(small, number.caption), widthIn(small, number.note)});
 }
 
 /// One of each number, left to right, also of those that the column is too narrow for.
@@ -63,7 +63,7 @@ std::vector<QRect> cells(const ColumnContent& content, const QFont& font) {
 /// One a run while they are few, else one of each kind.
 std::vector<RunState> glyphsOf(const ColumnContent& content) {
     std::vector<RunState> states = content.outcomes;
-    if (states.size() <= kMostGlyphs) return states;
+    if (states.size() <= kMaxGlyphs) return states;
     std::sort(states.begin(), states.end());
     states.erase(std::unique(states.begin(), states.end()), states.end());
     return states;
@@ -96,9 +96,9 @@ int FindingsColumn::widthOf(const ColumnContent& content, const QFont& font) {
     const int outcomes =
         content.outcomes.empty()
             ? 0
-            : std::max(kLeastGroup, kIndent + static_cast<int>(glyphsOf(content).size()) * kGlyphPitch +
-                                        kWordGap + widthIn(outcomeFont(content, font), content.outcome));
-    const int name = std::min(kMostName, widthIn(semibold(font, kSmall), content.name));
+            : std::max(kMinGroup, kIndent + static_cast<int>(glyphsOf(content).size()) * kGlyphPitch +
+                                      kWordGap + widthIn(outcomeFont(content, font), content.outcome));
+    const int name = std::min(kMaxName, widthIn(semibold(font, kSmall), content.name));
     return std::max({numbers, outcomes, kIndent + name});
 }
 

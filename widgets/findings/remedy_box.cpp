@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/remedy_box.h"
 
-#include "app/lab/lab.h"
 #include "core/base/number_text.h"
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/findings/remedy_button.h"
 #include "widgets/findings/remedy_table.h"
@@ -89,7 +88,7 @@ RemedyBox::RemedyBox(QWidget* parent) : QWidget(parent) {
     auto* drafts = new QWidget(this);
     auto* row = new QHBoxLayout;
     row->setSpacing(6);
-    for (std::size_t i = 0; i < kMost; ++i) {
+    for (std::size_t i = 0; i < kMax; ++i) {
         auto* button = new RemedyButton(drafts);
         button->setObjectName(QStringLiteral("remedy%1").arg(i + 1));
         connect(button, &RemedyButton::clicked, this, [this, i] {
@@ -123,7 +122,7 @@ RemedyBox::RemedyBox(QWidget* parent) : QWidget(parent) {
 
     connect(action_, &QToolButton::clicked, this, &RemedyBox::act);
     connect(back_, &QToolButton::clicked, this, [this] {
-        drafts_wanted_ = !drafts_wanted_;
+        drafts_requested_ = !drafts_requested_;
         refresh();
     });
     hide();
@@ -155,7 +154,7 @@ void RemedyBox::act() {
         Q_EMIT draftsRequested();
         return;
     }
-    drafts_wanted_ = false;
+    drafts_requested_ = false;
     std::vector<std::size_t> best;
     for (const RemedyContent::Choice& choice : content_->best) best.push_back(choice.index);
     Q_EMIT tryRequested(content_->run, best);
@@ -172,9 +171,9 @@ void RemedyBox::refresh() {
     if (!content_) return;
     if (table_of_ != content_->tried) {
         table_of_ = content_->tried;
-        drafts_wanted_ = false;
+        drafts_requested_ = false;
     }
-    const bool table = !table_of_.empty() && !drafts_wanted_;
+    const bool table = !table_of_.empty() && !drafts_requested_;
     back_->setVisible(!table_of_.empty());
     back_->setText(table ? tr("Drafts") : tr("Table"));
     pages_->setCurrentIndex(table ? 1 : 0);

@@ -24,7 +24,7 @@ class RemedyBox : public QWidget {
   public:
     static constexpr int kWidth = 520;
 
-    static constexpr std::size_t kMost = 3;  ///< buttons
+    static constexpr std::size_t kMax = 3;  ///< buttons
 
     explicit RemedyBox(QWidget* parent = nullptr);
     /// nullopt, where no run has failed, hides it.
@@ -57,7 +57,7 @@ class RemedyBox : public QWidget {
     std::vector<RemedyButton*> buttons_;
     QLabel* not_enough_;
     RemedyTable* table_;
-    bool drafts_wanted_ = false;  ///< though there is a table
+    bool drafts_requested_ = false;  ///< though there is a table
     std::vector<std::string> table_of_;
 };
 

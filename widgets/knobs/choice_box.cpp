@@ -35,7 +35,7 @@ void ChoiceBox::setRun(int run) {
     update();
 }
 
-int ChoiceBox::leastWidth(bool sample) const {
+int ChoiceBox::minimumChipWidth(bool sample) const {
     return 2 * kPad + fontMetrics().horizontalAdvance(currentText()) + 1 + (sample ? kSampleWidth + kGap : 0);
 }
 

@@ -18,7 +18,7 @@ class ChoiceBox : public QComboBox {
     /// The run whose line sample is drawn at the left; −1: none.
     void setRun(int run);
     /// The least width that shows the title whole, at this type; `sample`: with a line sample.
-    int leastWidth(bool sample) const;
+    int minimumChipWidth(bool sample) const;
     void showPopup() override;
 
   Q_SIGNALS:

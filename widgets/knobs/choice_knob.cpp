@@ -78,7 +78,7 @@ void ChoiceKnob::showComparison() {
 void ChoiceKnob::place(const QRect& body) {
     const QRect line(body.left(), (body.height() - kBoxHeight) / 2, body.width(), kBoxHeight);
     const bool two = comparison().fields.size() == 2;
-    const int first = boxes_[0]->leastWidth(true), second = boxes_[1]->leastWidth(true);
+    const int first = boxes_[0]->minimumChipWidth(true), second = boxes_[1]->minimumChipWidth(true);
     const int space = line.width() - kGap;
     if (!two || first + second > space) {
         for (ChoiceBox* box : boxes_) {

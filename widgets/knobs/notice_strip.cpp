@@ -11,8 +11,8 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kGlyph = 12, kLeft = 24, kRight = 8, kGap = 3;
-constexpr qsizetype kMostFolded = 3;  // lines; a stack of many layers can have a warning for each
-constexpr int kMostHeight = 180;      // expanded: leaves space for the knobs below
+constexpr qsizetype kMaxFolded = 3;  // lines; a stack of many layers can have a warning for each
+constexpr int kMaxHeight = 180;      // expanded: leaves space for the knobs below
 
 }  // namespace
 
@@ -58,12 +58,12 @@ int NoticeStrip::rowHeight(const QString& text, int width) const {
 
 QStringList NoticeStrip::linesFor(int width) const {
     const QStringList all = lines();
-    qsizetype most = all.size() > kMostFolded ? kMostFolded - 1 : all.size();
+    qsizetype most = all.size() > kMaxFolded ? kMaxFolded - 1 : all.size();
     if (isChecked()) {
         most = 0;
         for (int height = kGap; most < all.size(); ++most) {
             height += rowHeight(all[most], width) + kGap;
-            if (most > 0 && height > kMostHeight) break;
+            if (most > 0 && height > kMaxHeight) break;
         }
     }
     QStringList shown = all.first(most);
@@ -79,8 +79,8 @@ int NoticeStrip::heightForWidth(int width) const {
 }
 
 QSize NoticeStrip::sizeHint() const {
-    constexpr int kUsualWidth = 240;
-    return {kUsualWidth, heightForWidth(width() > 0 ? width() : kUsualWidth)};
+    constexpr int kDefaultWidth = 240;
+    return {kDefaultWidth, heightForWidth(width() > 0 ? width() : kDefaultWidth)};
 }
 
 bool NoticeStrip::event(QEvent* event) {

@@ -16,7 +16,7 @@ PathKnob::PathKnob(const QString& label, const QString& name, QWidget* parent)
     : KnobRow(label, name, parent), button_(new QPushButton(this)) {
     setEditor(button_);
     describe(button_, nullptr);
-    connect(button_, &QPushButton::clicked, this, &PathKnob::ask);
+    connect(button_, &QPushButton::clicked, this, &PathKnob::chooseFile);
     setValue(QString());
 }
 
@@ -48,7 +48,7 @@ void PathKnob::setDefaultValue(const QString& path) {
     setChanged(value_ != default_);
 }
 
-void PathKnob::ask() {
+void PathKnob::chooseFile() {
     if (auto* open = window()->findChild<QFileDialog*>(QStringLiteral("fileDialog")))
         return open->activateWindow();
     auto* dialog = new QFileDialog(window(), tr("Choose a text file"), value_);

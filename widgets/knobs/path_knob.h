@@ -17,7 +17,7 @@ class PathKnob : public KnobRow {
     void setDefaultValue(const QString& path);
     QString value() const { return value_; }
     /// Opens the dialog (object name "fileDialog"); a chosen file is committed.
-    void ask();
+    void chooseFile();
 
   Q_SIGNALS:
     void valueCommitted(const QString& old_path, const QString& new_path);

@@ -21,7 +21,8 @@ namespace {
 
 constexpr int kHeaderHeight = 32, kMargin = 16, kButtonPadding = 4, kTitle = 14, kSubtitle = 11;
 constexpr int kLargeText = 24, kLargeMargin = 30;
-constexpr int kAwaited = 100;  // ms: a figure that awaits its measurement has its runs' names as late as this
+constexpr int kPendingDelay =
+    100;  // ms: a figure that awaits its measurement has its runs' names as late as this
 
 QToolButton* headerButton(QWidget* parent, const QString& text, const QString& name,
                           const char* object_name) {
@@ -109,7 +110,7 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     column->addWidget(plot_, 1);
 
     later_.setSingleShot(true);
-    later_.setInterval(kAwaited);
+    later_.setInterval(kPendingDelay);
     connect(&later_, &QTimer::timeout, this, [this] {
         if (isVisible()) draw(source_.figureKey(panel_, options_[panel_]));
     });
@@ -218,7 +219,7 @@ void PanelCell::refresh() {
     FigureKey key = source_.figureKey(panel_, options_[panel_]);
     if (drawn_ == key) return;
     // While knobs move in quick succession, what waits for its measurement is not redrawn for each new name.
-    if (drawn_ && key.awaitsAs(*drawn_)) {
+    if (drawn_ && key.pendingAs(*drawn_)) {
         if (!later_.isActive()) later_.start();
         return;
     }

@@ -158,8 +158,8 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Pix
     const Curve& curve = plot.curves[index];
     LineShape pen = curvePen(curve, style);
     // Dots and dashes of more curves would cover each other's lines and distinguish nothing.
-    constexpr std::size_t kMostDistinct = 64;
-    const bool many = plot.curves.size() > kMostDistinct;
+    constexpr std::size_t kMaxDistinct = 64;
+    const bool many = plot.curves.size() > kMaxDistinct;
     if (many && curve.kind != LineKind::Preview && curve.kind != LineKind::Bound) pen.dash = {};
     CurveShape shape{index, pen.colour, pen.width, pen.dash, {}, {}, 0};
     shape.rim = !curve.line;  // else those of a held-out loss could not be seen on the loss
@@ -168,7 +168,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Pix
     const QPolygonF points = inPixels(curve, pixelsOfX, layout.y);
     // As nearly always: nothing to cut, clip or thin, and no gap to find.
     const bool as_it_is = !style.paths && points.size() > 1 && isInside(points, layout.area) &&
-                          pixelsOfX.mostInAColumn() <= kMostInAColumn;
+                          pixelsOfX.mostInAColumn() <= kMaxInAColumn;
     if (!as_it_is)
         addPieces(points, curve.line, layout.area, style.column, shape);
     else if (curve.line)
@@ -196,9 +196,10 @@ void addBand(const Band& band, const RenderStyle& style, PlotLayout& layout) {
     const ToPixels toPixels(layout);
     for (std::size_t i = 0; i < count; ++i) {
         // On a log axis a lower edge at or under zero is below everything that can be shown.
-        const bool sunk = layout.y.scale == Scale::Log && band.low[i] <= 0;
+        const bool below_axis = layout.y.scale == Scale::Log && band.low[i] <= 0;
         const QPointF high = toPixels(band.x[i], band.high[i]);
-        const QPointF low = sunk ? QPointF(high.x(), layout.area.bottom()) : toPixels(band.x[i], band.low[i]);
+        const QPointF low =
+            below_axis ? QPointF(high.x(), layout.area.bottom()) : toPixels(band.x[i], band.low[i]);
         if (isFinite(high) && isFinite(low)) {
             upper.append(high);
             lower.append(low);

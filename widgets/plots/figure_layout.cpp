@@ -21,7 +21,7 @@ namespace {
 using Font = TextShape::Font;
 
 /// Of the width, right of a plot. A printed column of 85 mm needs 0.33 for the floors of a loss.
-constexpr double kMostForNames = 0.45;
+constexpr double kMaxForNames = 0.45;
 
 /// Between the columns of small multiples, in units.
 constexpr double kGridGap = 18;
@@ -196,7 +196,7 @@ class Layouter {
             around.right = std::max(around.right, widthRightOf(plot.maps.front(), style_));
         const double columns = figure_.side_by_side ? static_cast<double>(figure_.plots.size()) : 1;
         around.right = std::max(
-            around.right, std::min(endLabelWidth(plot, style_), kMostForNames * content_.width() / columns));
+            around.right, std::min(endLabelWidth(plot, style_), kMaxForNames * content_.width() / columns));
     }
 
     /// The name of x lies in the space right of the plots where it fits, else in a row of its own.
@@ -515,7 +515,7 @@ class Layouter {
 
 /// On a screen names take little of the plot's width; long ones are in rows under it. (Paper tries first.)
 bool namesAreWide(const Figure& figure, const QSizeF& size, const RenderStyle& style) {
-    constexpr double kMost = 0.22;
+    constexpr double kMax = 0.22;
     if (style.texts_outside || style.legend != LegendPlace::Direct || figure.side_by_side) return false;
     const auto has_stems = [](const Plot& plot) { return !plot.stems.empty(); };  // rows name curves alone
     if (std::any_of(figure.plots.begin(), figure.plots.end(), has_stems)) return false;
@@ -523,7 +523,7 @@ bool namesAreWide(const Figure& figure, const QSizeF& size, const RenderStyle& s
     below.legend = LegendPlace::Below;
     return std::any_of(figure.plots.begin(), figure.plots.end(), [&](const Plot& plot) {
         const double width = endLabelWidth(plot, style);
-        return width > kMost * size.width() && width > endLabelWidth(plot, below);
+        return width > kMax * size.width() && width > endLabelWidth(plot, below);
     });
 }
 

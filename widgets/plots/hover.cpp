@@ -10,7 +10,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr std::size_t kMostCurves = 8;  // above this (layers over steps) only the nearest is shown
+constexpr std::size_t kMaxCurves = 8;  // above this (layers over steps) only the nearest is shown
 
 /// All x of a plot that something is drawn at, sorted.
 std::vector<double> positions(const Plot& plot) {
@@ -94,14 +94,14 @@ double branchAt(const Plot& plot, const PlotLayout& layout, const QPointF& posit
 }
 
 void addFlagLines(const Plot& plot, const HoverPoint& point, std::vector<HoverLine>& lines) {
-    constexpr int kMostFlags = 8;
+    constexpr int kMaxFlags = 8;
     int shown = 0, omitted = 0;
     for (std::size_t i = 0; i < plot.flags.size(); ++i) {
         const Flag& flag = plot.flags[i];
         const int index = static_cast<int>(i);
         const bool among = index >= point.flag && index < point.flag + point.flags;
         if (!among && flag.x != point.x) continue;
-        if (shown == kMostFlags) {
+        if (shown == kMaxFlags) {
             ++omitted;
             continue;
         }
@@ -302,7 +302,7 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
 
     std::vector<Value> values;
     const bool differ = stepsDiffer({plot});
-    const bool all = plot.curves.size() <= kMostCurves;
+    const bool all = plot.curves.size() <= kMaxCurves;
     for (std::size_t i = 0; i < plot.curves.size(); ++i) {
         const Curve& curve = plot.curves[i];
         const auto value = valueAt(curve, point.x);

@@ -147,7 +147,7 @@ void PlotView::rebuild() {
         shown_ = std::make_shared<const Figure>(std::move(shown));
     }
     scene_.setFigure(*shown_, viewport()->size(), style_);
-    kept_ = Kept::Nothing;
+    stored_ = Kept::Nothing;
     viewport()->update();
     // The card is kept for the new figure, unless its point no longer exists.
     std::optional<HoverPoint> point = hover_;
@@ -300,11 +300,11 @@ void PlotView::paintEvent(QPaintEvent* event) {
     if (dirty_ || style_.pixel != 1 / ratio) rebuild();
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
-    if (kept_ == Kept::Nothing) {
+    if (stored_ == Kept::Nothing) {
         scene_.paint(painter);
-        kept_ = Kept::Painted;
+        stored_ = Kept::Painted;
     } else {
-        if (kept_ == Kept::Painted) keepImage(ratio);
+        if (stored_ == Kept::Painted) keepImage(ratio);
         painter.drawPixmap(0, 0, image_);
     }
     overlay_->paint(painter);
@@ -317,7 +317,7 @@ void PlotView::keepImage(double ratio) {
     image_.fill(style_.theme.background);
     QPainter painter(&image_);
     scene_.paint(painter);
-    kept_ = Kept::Image;
+    stored_ = Kept::Image;
 }
 
 void PlotView::resizeEvent(QResizeEvent* event) {

@@ -109,7 +109,7 @@ class PlotView : public QGraphicsView {
     bool dirty_ = true;
 
     FigureScene scene_;
-    enum class Kept { Nothing, Painted, Image } kept_ = Kept::Nothing;  ///< of the shown figure
+    enum class Kept { Nothing, Painted, Image } stored_ = Kept::Nothing;  ///< of the shown figure
     QPixmap image_;
     std::unique_ptr<Overlay> overlay_;
     HoverCard* card_;

@@ -10,7 +10,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kMostWidth = 460;  // of a menu's text: a reason may name a long path, whole in its tooltip
+constexpr int kMaxWidth = 460;  // of a menu's text: a reason may name a long path, whole in its tooltip
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
                                                       : device.backend.section(u':', 0, 0).toUpper() +
                                                             QStringLiteral(": ") + device.missing;
         action->setText(
-            metrics.elidedText(text, Qt::ElideMiddle, kMostWidth).replace(u'&', QStringLiteral("&&")));
+            metrics.elidedText(text, Qt::ElideMiddle, kMaxWidth).replace(u'&', QStringLiteral("&&")));
         action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
         action->setEnabled(device.missing.isEmpty());
         if (device.missing.isEmpty()) width = std::max(width, widthFor(device.backend));

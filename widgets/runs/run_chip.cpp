@@ -14,7 +14,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kPad = 10, kGap = 8, kSample = 22, kCountGap = 4, kGlyph = 11, kWordGap = 4;
-constexpr int kWide = 290, kMostName = 420;
+constexpr int kWide = 290, kMaxName = 420;
 
 QFont nameFont(const QFont& font) {
     return sized(font, 12, QFont::DemiBold);
@@ -55,11 +55,11 @@ QSize RunChip::sizeHint() const {
 }
 
 QSize RunChip::minimumSizeHint() const {
-    return {leastWidth(outcome_shown_), kHeight};
+    return {minimumChipWidth(outcome_shown_), kHeight};
 }
 
-int RunChip::leastWidth(bool with_outcome) const {
-    return std::max(kLeast, nameEnd() + kPad + (with_outcome ? kGap + kGlyph : 0));
+int RunChip::minimumChipWidth(bool with_outcome) const {
+    return std::max(kMin, nameEnd() + kPad + (with_outcome ? kGap + kGlyph : 0));
 }
 
 void RunChip::setOutcomeShown(bool shown) {
@@ -72,7 +72,7 @@ void RunChip::setOutcomeShown(bool shown) {
 /// The right end of the name and the number of runs.
 int RunChip::nameEnd() const {
     const QString count = countText(run_);
-    int width = kPad + kSample + kGap + std::min(kMostName, widthOf(nameFont(font()), run_.name));
+    int width = kPad + kSample + kGap + std::min(kMaxName, widthOf(nameFont(font()), run_.name));
     if (!count.isEmpty()) width += kCountGap + widthOf(sized(font(), 12), count);
     return width;
 }
@@ -109,7 +109,7 @@ void RunChip::paintTexts(QPainter& painter) const {
         painter.setPen(colour);
         painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, text);
     };
-    const int name_width = std::min(kMostName, widthOf(bold, run_.name));
+    const int name_width = std::min(kMaxName, widthOf(bold, run_.name));
     write(kPad + kSample + kGap, bold, theme.text,
           QFontMetrics(bold).elidedText(run_.name, Qt::ElideMiddle, name_width));
     if (const QString count = countText(run_); !count.isEmpty())

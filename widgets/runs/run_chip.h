@@ -34,14 +34,14 @@ struct RunLabel {
 class RunChip : public QAbstractButton {
     Q_OBJECT
   public:
-    static constexpr int kHeight = 32, kLeast = 120;
+    static constexpr int kHeight = 32, kMin = 120;
 
     explicit RunChip(QWidget* parent = nullptr);
     void setRun(const RunLabel& run);
     const RunLabel& run() const { return run_; }
     /// Without the outcome, chips are less wide.
     void setOutcomeShown(bool shown);
-    int leastWidth(bool with_outcome) const;
+    int minimumChipWidth(bool with_outcome) const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 

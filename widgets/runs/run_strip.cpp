@@ -20,7 +20,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kIndent = 12, kMargin = 8, kGap = 12, kTightGap = 5;
-constexpr int kRoomyChip = 180;  // narrower chips, and the buttons give up their texts
+constexpr int kWideChip = 180;  // narrower chips, and the buttons give up their texts
 
 /// A row that scrolls by the wheel and by what gets the focus, without a scroll bar. As wide as its content
 /// where there is space.
@@ -165,9 +165,9 @@ void RunStrip::resizeEvent(QResizeEvent* event) {
 void RunStrip::showGlyphsOrTexts() {
     int wanted = 0, full = 0, least = 0;
     for (const RunChip* chip : chips_) {
-        wanted += std::max(kRoomyChip, chip->leastWidth(true)) + kGap;
-        full += chip->leastWidth(true) + kTightGap;
-        least += chip->leastWidth(false) + kTightGap;
+        wanted += std::max(kWideChip, chip->minimumChipWidth(true)) + kGap;
+        full += chip->minimumChipWidth(true) + kTightGap;
+        least += chip->minimumChipWidth(false) + kTightGap;
     }
     const int space = width() - layout()->minimumSize().width() + scroll_->minimumSizeHint().width() +
                       search_->sizeHint().width() + compare_->sizeHint().width();

@@ -20,9 +20,9 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kLeastGlyph = 5;   // in a thinner lane an outcome has no glyph
-constexpr double kMostLane = 12.5;  // of a lane's height with the gap to the next one
-constexpr int kPage = 8;            // measured steps
+constexpr double kMinGlyph = 5;    // in a thinner lane an outcome has no glyph
+constexpr double kMaxLane = 12.5;  // of a lane's height with the gap to the next one
+constexpr int kPage = 8;           // measured steps
 constexpr double kSample = 22, kSampleLeft = 16;
 
 bool has(const std::vector<qint64>& steps, qint64 step) {
@@ -206,7 +206,7 @@ bool StepScrubber::event(QEvent* event) {
 QRectF StepScrubber::laneRect(std::size_t lane) const {
     const double count = static_cast<double>(std::max<std::size_t>(1, lanes_.size()));
     const double space = height() - top() - bottom(),
-                 each = std::min(kMostLane * text_px_ / 11.0, space / count);
+                 each = std::min(kMaxLane * text_px_ / 11.0, space / count);
     const double upper = top() + (space - count * each) / 2 + static_cast<double>(lane) * each;
     return {left(), upper, width() - left() - right(), each};
 }
@@ -221,7 +221,7 @@ QRectF StepScrubber::outcomeRect(const StepMark& mark) const {
         if (lanes_[i].run != mark.run) continue;
         const QRectF lane = laneRect(i);
         const double side = std::min(lane.height(), right() - 4);
-        if (side < kLeastGlyph) return {};
+        if (side < kMinGlyph) return {};
         return {xOf(mark.step) + 3, lane.center().y() - side / 2, side, side};
     }
     return {};

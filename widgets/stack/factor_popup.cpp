@@ -32,7 +32,7 @@ bool read(QLineEdit* field, std::optional<double>& value) {
 
 }  // namespace
 
-FactorPopup::FactorPopup(const QString& name, const RuleOverride& by_hand, const SublayerRule& by_scheme,
+FactorPopup::FactorPopup(const QString& name, const RuleOverride& manual, const SublayerRule& by_scheme,
                          bool shortcut, QWidget* parent)
     : QFrame(parent, Qt::Popup), a_(new QLineEdit(this)), b_(new QLineEdit(this)) {
     setObjectName(QStringLiteral("factorPopup"));
@@ -48,8 +48,8 @@ FactorPopup::FactorPopup(const QString& name, const RuleOverride& by_hand, const
         if (value) edit->setText(exactText(*value));
         connect(edit, &QLineEdit::returnPressed, this, &FactorPopup::commit);
     };
-    field(a_, by_hand.a, by_scheme.a, "factorA", tr("a, of the shortcut"));
-    field(b_, by_hand.b, by_scheme.b, "factorB", tr("b, of the branch"));
+    field(a_, manual.a, by_scheme.a, "factorA", tr("a, of the shortcut"));
+    field(b_, manual.b, by_scheme.b, "factorB", tr("b, of the branch"));
     a_->setEnabled(shortcut);
     if (!shortcut) a_->setToolTip(tr("A parallel layer has one shortcut, that of its attention"));
     auto* set = new QPushButton(tr("Set"), this);

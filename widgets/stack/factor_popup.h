@@ -16,9 +16,9 @@ namespace normscope::widgets {
 class FactorPopup : public QFrame {
     Q_OBJECT
   public:
-    /// `by_hand` and `by_scheme` of the sub-layer `name`; without `shortcut` it has no a of its own.
-    FactorPopup(const QString& name, const RuleOverride& by_hand, const SublayerRule& by_scheme,
-                bool shortcut, QWidget* parent);
+    /// `manual` and `by_scheme` of the sub-layer `name`; without `shortcut` it has no a of its own.
+    FactorPopup(const QString& name, const RuleOverride& manual, const SublayerRule& by_scheme, bool shortcut,
+                QWidget* parent);
 
     QLineEdit* fieldA() const { return a_; }
     QLineEdit* fieldB() const { return b_; }

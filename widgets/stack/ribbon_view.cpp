@@ -14,11 +14,11 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kLabels = 24;             // left of the ribbons
-constexpr double kEnds = 8, kFoot = 10;    // above the last layer, below the embedding
-constexpr double kPitch = 19, kMost = 15;  // of a ribbon, and its greatest width
-constexpr double kBeyond = 5;              // of the frame, where it has an end of the stack
-constexpr double kLeastFrame = 10;
+constexpr double kLabels = 24;            // left of the ribbons
+constexpr double kEnds = 8, kFoot = 10;   // above the last layer, below the embedding
+constexpr double kPitch = 19, kMax = 15;  // of a ribbon, and its greatest width
+constexpr double kBeyond = 5;             // of the frame, where it has an end of the stack
+constexpr double kMinFrame = 10;
 constexpr double kLighter = 0.6;
 constexpr double kLabelsApart = 20;
 
@@ -106,7 +106,7 @@ int RibbonView::outputAt(double y) const {
 QRectF RibbonView::frame() const {
     const double top = y(last_ + 1) - (last_ + 1 == depth() ? kBeyond : 0);
     const double bottom = y(first_) + (first_ == 0 ? kBeyond : 0);
-    const double more = std::max(0.0, kLeastFrame - (bottom - top)) / 2;
+    const double more = std::max(0.0, kMinFrame - (bottom - top)) / 2;
     return {area().left(), top - more, area().width(), bottom - top + 2 * more};
 }
 
@@ -173,13 +173,12 @@ void RibbonView::paintEvent(QPaintEvent*) {
         if (ribbon.depth() == 0) {
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(theme.axis, 1));
-            painter.drawRect(QRectF(x - kMost / 2, y(depth()), kMost, y(0) - y(depth())));
+            painter.drawRect(QRectF(x - kMax / 2, y(depth()), kMax, y(0) - y(depth())));
             continue;
         }
         QColor colour = theme.run(ribbon.index);
         if (visible[place] != selected_) colour.setAlphaF(kLighter);
-        painter.fillPath(ribbonShape(ribbon.gradient, x, kMost, [this](int k) { return y(k / 2.0); }),
-                         colour);
+        painter.fillPath(ribbonShape(ribbon.gradient, x, kMax, [this](int k) { return y(k / 2.0); }), colour);
     }
     if (hovered_ >= 0 && hovered_ < depth()) {
         painter.setPen(QPen(theme.text, 1.5, Qt::DotLine));

@@ -20,7 +20,7 @@ QRectF StackLayout::header() const {
 }
 
 QRectF StackLayout::ribbons() const {
-    return {0, kTop, kRibbons + width - kLeastWidth, kHeight - kLegend - kTop};
+    return {0, kTop, kRibbons + width - kMinWidth, kHeight - kLegend - kTop};
 }
 
 QRectF StackLayout::view() const {
@@ -86,7 +86,7 @@ double StackLayout::residual() const {
 
 StackLayout layoutStack(int depth, int scroll, double width) {
     return {depth, std::clamp(scroll, 0, StackLayout::lastScroll(depth)),
-            std::max(width, StackLayout::kLeastWidth)};
+            std::max(width, StackLayout::kMinWidth)};
 }
 
 QRectF sublayerRect(const QRectF& layer, Sublayer kind) {

@@ -15,13 +15,13 @@ namespace normscope::widgets {
 /// or the boxes of final norm and head above; a shallower stack is in view as a whole.
 struct StackLayout {
     static constexpr double kHeight = 376;  ///< of everything
-    static constexpr double kLeastWidth = 268;
+    static constexpr double kMinWidth = 268;
     static constexpr double kRow = 30;  ///< one sub-layer
     static constexpr int kLayersInView = 5;
 
     int depth = 1;
     int scroll = 0;  ///< in [0, lastScroll()]: layers below the view
-    double width = kLeastWidth;
+    double width = kMinWidth;
 
     QRectF header() const;
     QRectF ribbons() const;

@@ -124,7 +124,7 @@ NormChip* StackView::chip(int layer, Sublayer kind, NormPlace place) const {
 }
 
 QSize StackView::sizeHint() const {
-    return {static_cast<int>(StackLayout::kLeastWidth), static_cast<int>(StackLayout::kHeight)};
+    return {static_cast<int>(StackLayout::kMinWidth), static_cast<int>(StackLayout::kHeight)};
 }
 
 QSize StackView::minimumSizeHint() const {

@@ -13,7 +13,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kSample = 22, kGap = 8;  // the line sample in the header
-constexpr double kMost = 12;              // the greatest width of the residual stream
+constexpr double kMax = 12;               // the greatest width of the residual stream
 constexpr double kGate = 4;               // half a diamond
 constexpr double kRadius = 4;
 
@@ -106,7 +106,7 @@ void StackView::paintLegend(QPainter& painter) const {
     painter.drawText(legend.adjusted(0, 0, right - kWedge - kGap - legend.right(), 0),
                      Qt::AlignRight | Qt::AlignVCenter, least);
     const QPointF wedge[] = {
-        {right - kWedge, y - 0.5}, {right, y - kMost / 2}, {right, y + kMost / 2}, {right - kWedge, y + 0.5}};
+        {right - kWedge, y - 0.5}, {right, y - kMax / 2}, {right, y + kMax / 2}, {right - kWedge, y + 0.5}};
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.axis);
     painter.drawPolygon(wedge, 4);
@@ -125,13 +125,13 @@ void StackView::paintResidual(QPainter& painter) const {
     const Ribbon* run = ribbon();
     if (!run || run->depth() != spec_.depth) return;
     painter.save();
-    painter.setClipRect(QRectF(x - kMost, top, 2 * kMost, bottom - top));
+    painter.setClipRect(QRectF(x - kMax, top, 2 * kMax, bottom - top));
     const auto y = [this](int state) {
         return state == 0                   ? layout_.embedding().top()
                : state == 2 * layout_.depth ? layout_.head().bottom()
                                             : layout_.y(state);
     };
-    painter.fillPath(ribbonShape(run->gradient, x, kMost, y), theme.run(run->index));
+    painter.fillPath(ribbonShape(run->gradient, x, kMax, y), theme.run(run->index));
     painter.restore();
 }
 
@@ -204,8 +204,8 @@ void StackView::paintRow(QPainter& painter, int layer, Sublayer kind) const {
     // A post norm acts on the sum: a bar across the stream.
     if (rule.post && hasPlace(spec_, kind, NormPlace::Post))
         painter.fillRect(QRectF(boxes.sum.center().x() - 10, boxes.sum.top() - 5, 20, 3.5), solid);
-    const RuleOverride by_hand = overrideOf(spec_, layer, kind);
-    painter.setPen(QPen(theme.text, by_hand.a || by_hand.b ? 2 : 1));
+    const RuleOverride manual = overrideOf(spec_, layer, kind);
+    painter.setPen(QPen(theme.text, manual.a || manual.b ? 2 : 1));
     painter.setBrush(theme.background);
     painter.drawEllipse(boxes.sum.adjusted(0.5, 0.5, -0.5, -0.5));
     paintGlyph(painter, boxes.sum.adjusted(1.5, 1.5, -1.5, -1.5), Glyph::Plus, theme.text);

@@ -125,7 +125,7 @@ std::vector<int> StoryButtons::columnWidths(int columns) const {
     return widths;
 }
 
-int StoryButtons::leastWidth() const {
+int StoryButtons::minimumChipWidth() const {
     return columnWidths(0).front();
 }
 

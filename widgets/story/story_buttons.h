@@ -23,7 +23,7 @@ class StoryButtons : public QWidget {
     /// Shows what fits into a width, px; nothing where "All stories" alone does not.
     void setSpace(int width);
     /// The width of "All stories" alone.
-    int leastWidth() const;
+    int minimumChipWidth() const;
     QMenu* menu() const { return menu_; }
 
   Q_SIGNALS:

@@ -135,7 +135,7 @@ StoryStrip::StoryStrip(QWidget* parent) : QFrame(parent) {
     hide();
 }
 
-void StoryStrip::tell(const Story& story) {
+void StoryStrip::start(const Story& story) {
     story_ = story;
     held_.assign(story.steps.size(), false);
     show();
@@ -154,7 +154,7 @@ void StoryStrip::moveTo(std::size_t step) {
     showExpectation();
     back_->setEnabled(at_ > 0);
     forward_->setEnabled(at_ + 1 < story_->steps.size());
-    Q_EMIT stepTold();
+    Q_EMIT stepShown();
 }
 
 void StoryStrip::setFinding(const StoryFinding& finding) {

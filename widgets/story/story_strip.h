@@ -22,7 +22,7 @@ class StoryStrip : public QFrame {
     explicit StoryStrip(QWidget* parent = nullptr);
 
     /// Shows the story's first step.
-    void tell(const Story& story);
+    void start(const Story& story);
     const std::optional<Story>& story() const { return story_; }
     std::size_t at() const { return at_; }  ///< index of Story::steps
     void moveTo(std::size_t step);
@@ -40,7 +40,7 @@ class StoryStrip : public QFrame {
     void end();  ///< hides the strip; the runs are kept
 
   Q_SIGNALS:
-    void stepTold();  ///< another step is shown
+    void stepShown();  ///< another step is shown
     void ended();
 
   protected:

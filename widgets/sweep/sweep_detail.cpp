@@ -132,11 +132,11 @@ void SweepDetail::show(const ShownSweep* sweep, const SweepSlice& slice,
         }
         recordings << QDir(sweep->folder).filePath(QString::fromStdString(row->second->recording));
     }
-    constexpr std::size_t kMostNamed = 6;
+    constexpr std::size_t kMaxNamed = 6;
     QStringList lines;
     lines << (together.ended() == 0 ? tr("None of its runs has ended yet") : sweepOutcomes(together));
     const bool one_cell = cells->first_row == cells->last_row && cells->first_column == cells->last_column;
-    if (one_cell && !losses.empty() && losses.size() <= kMostNamed)
+    if (one_cell && !losses.empty() && losses.size() <= kMaxNamed)
         lines << (losses.size() == 1 ? tr("final loss %1 nat, seed %2").arg(lossList(losses), seeds.front())
                                      : tr("final loss %1 nat for seeds %2")
                                            .arg(lossList(losses), seeds.join(QStringLiteral(", "))));

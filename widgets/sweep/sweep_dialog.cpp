@@ -133,7 +133,7 @@ SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folder
 
     connect(seeds_, &QLineEdit::textChanged, this, &SweepDialog::check);
     connect(folder_, &QLineEdit::textEdited, this, [this] {
-        folder_by_hand_ = true;
+        folder_edited_ = true;
         check();
     });
     connect(choose, &QPushButton::clicked, this, &SweepDialog::chooseFolder);
@@ -185,7 +185,7 @@ void SweepDialog::check() {
         rows_[i].values->setEnabled(!typed[i].key.empty());
     }
     seeds_problem_->setText(parsed_.seeds_problem);
-    if (!folder_by_hand_) folder_->setText(freshSweepFolder(folders_, typed));
+    if (!folder_edited_) folder_->setText(freshSweepFolder(folders_, typed));
     folder_problem_->setText(folder_->text().trimmed().isEmpty() ? tr("Choose a folder") : QString());
     const bool valid = parsed_.valid() && !folder_->text().trimmed().isEmpty();
     count_->setText(parsed_.valid() ? tr("%1 runs of %2 steps").arg(parsed_.spec.runs()).arg(steps_)
@@ -196,7 +196,7 @@ void SweepDialog::check() {
 void SweepDialog::chooseFolder() {
     const QString chosen = QFileDialog::getExistingDirectory(this, tr("Folder of the sweep"), folders_);
     if (chosen.isEmpty()) return;
-    folder_by_hand_ = true;
+    folder_edited_ = true;
     folder_->setText(QDir::cleanPath(chosen));
     check();
 }

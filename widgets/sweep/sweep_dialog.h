@@ -47,7 +47,7 @@ class SweepDialog : public QDialog {
     QLineEdit *seeds_, *folder_;
     QLabel *seeds_problem_, *folder_problem_, *count_;
     QPushButton* start_;
-    bool folder_by_hand_ = false;
+    bool folder_edited_ = false;
     ParsedSweep parsed_;
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 /// Values of one key that are checked as they are typed: completing a recipe takes a fraction of a
 /// millisecond.
-constexpr std::size_t kMostChecked = 64;
+constexpr std::size_t kMaxChecked = 64;
 
 Recipe completed(const std::string& text) {
     Recipe recipe = parse_recipe(text, "recipe");
@@ -83,7 +83,7 @@ ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& f
                 if (other.key == axis.key) throw InputError(axis.key, "is given twice", "two different keys");
             // Known key, and each value on its own.
             SweepSpec alone{base, {axis}, {parsed.spec.seeds.front()}};
-            if (alone.grid[0].values.size() > kMostChecked) alone.grid[0].values.resize(kMostChecked);
+            if (alone.grid[0].values.size() > kMaxChecked) alone.grid[0].values.resize(kMaxChecked);
             for (const SweepRun& run : expand_sweep(alone)) {
                 Recipe recipe = recipe_of(alone, run);
                 complete_without_data(recipe);
@@ -93,8 +93,8 @@ ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& f
             parsed.field_problems[i] = reason(error);
         }
     }
-    if (parsed.valid() && parsed.spec.runs() > kMostSweepRuns)
-        parsed.problem = QObject::tr("These are more than %1 runs").arg(kMostSweepRuns);
+    if (parsed.valid() && parsed.spec.runs() > kMaxSweepRuns)
+        parsed.problem = QObject::tr("These are more than %1 runs").arg(kMaxSweepRuns);
     if (parsed.valid() && parsed.spec.runs() < 2)
         parsed.problem = QObject::tr("A sweep has at least two runs");
     return parsed;

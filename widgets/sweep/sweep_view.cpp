@@ -167,7 +167,7 @@ void SweepView::chooseScalar() {
 
 void SweepView::setSweep(const ShownSweep* sweep) {
     sweep_ = sweep;
-    takeSweep();
+    applySweep();
 }
 
 void SweepView::updateSweep() {
@@ -179,7 +179,7 @@ void SweepView::setRuns(std::vector<RecordedRun> runs) {
     updateSweep();
 }
 
-void SweepView::takeSweep() {
+void SweepView::applySweep() {
     if (sweep_ && (sweep_->folder != folder_ || axes_.fixed.size() != sweep_->results.spec.grid.size())) {
         folder_ = sweep_->folder;
         axes_ = defaultAxes(sweep_->results.spec);
@@ -208,7 +208,7 @@ void SweepView::fillAxes() {
         connect(box, &QComboBox::activated, this, [this, chosen](int index) {
             chosen(static_cast<std::size_t>(index));
             marked_.reset();
-            QTimer::singleShot(0, this, &SweepView::takeSweep);  // deletes the box that is activated
+            QTimer::singleShot(0, this, &SweepView::applySweep);  // deletes the box that is activated
         });
     };
     if (grid.size() <= 2) return;
@@ -287,7 +287,7 @@ void SweepView::openBest() {
     Q_EMIT closed();
 }
 
-/// Those that have ended, at most kMostOpened; one line states what is not added.
+/// Those that have ended, at most kMaxOpened; one line states what is not added.
 void SweepView::addRuns(const std::vector<std::size_t>& runs) {
     if (!sweep_) return;
     QStringList paths, lines;
@@ -304,10 +304,10 @@ void SweepView::addRuns(const std::vector<std::size_t>& runs) {
             paths << QDir(sweep_->folder).filePath(QString::fromStdString(row->recording));
     }
     const qsizetype ended = paths.size();
-    if (ended > static_cast<qsizetype>(kMostOpened)) {
-        paths = paths.mid(0, static_cast<qsizetype>(kMostOpened));
+    if (ended > static_cast<qsizetype>(kMaxOpened)) {
+        paths = paths.mid(0, static_cast<qsizetype>(kMaxOpened));
         lines
-            << tr("%1 of %2 runs are added: a comparison of more cannot be read").arg(kMostOpened).arg(ended);
+            << tr("%1 of %2 runs are added: a comparison of more cannot be read").arg(kMaxOpened).arg(ended);
     }
     if (missing > 0) lines << tr("%1 of %2 recordings are not in the folder").arg(missing).arg(runs.size());
     if (waiting == runs.size() && !runs.empty()) lines << tr("None of these runs has ended yet");

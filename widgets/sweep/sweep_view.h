@@ -24,7 +24,7 @@ class SweepView : public QWidget {
     Q_OBJECT
   public:
     /// The most runs that are added to the comparison at a time.
-    static constexpr std::size_t kMostOpened = 24;
+    static constexpr std::size_t kMaxOpened = 24;
 
     explicit SweepView(QWidget* parent = nullptr);
 
@@ -69,7 +69,7 @@ class SweepView : public QWidget {
 
   private:
     QWidget* headerOf(PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map);
-    void takeSweep();
+    void applySweep();
     void fillAxes();
     void refresh();  ///< deferred while hidden
     void addRuns(const std::vector<std::size_t>& runs);

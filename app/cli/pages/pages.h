@@ -15,7 +15,7 @@ Page presets_page();      ///< core/recipe/presets.h, size_presets.h
 Page stories_page();      ///< resources/stories
 Page probes_page();       ///< core/probe/registry.h
 Page commands_page(const CLI::App& program);
-Page session_page();  ///< core/session/layout_help.h
+Page session_page();  ///< core/session/layout/layout_help.h
 Page claims_page();   ///< core/claims/claims.h
 Page gallery_page();  ///< core/gallery/gallery.h
 

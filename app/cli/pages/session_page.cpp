@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/pages/pages.h"
-#include "core/session/layout_help.h"
+#include "core/session/layout/layout_help.h"
 
 namespace normscope::app {
 

@@ -51,9 +51,9 @@ void EngineWorker::draftSlice() {
         }
         while (!draft_->ended() && !shutting_down_ && Clock::now() < end) draft_->advance(pool_);
         if (!draft_->ended()) return scheduleDraft(0ms);
-        result = std::make_shared<const DraftResult>(judged(draft_->first(), draft_->outcome()));
+        result = std::make_shared<const DraftResult>(evaluate_draft(draft_->first(), draft_->outcome()));
     } catch (const std::exception& error) {
-        result = std::make_shared<const DraftResult>(not_possible(error.what()));
+        result = std::make_shared<const DraftResult>(infeasible_draft(error.what()));
     }
     const auto index = static_cast<qulonglong>(item.index);
     const quint64 token = drafting_.token;

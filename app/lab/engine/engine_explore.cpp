@@ -28,10 +28,10 @@ double milliseconds(std::chrono::steady_clock::duration d) {
 }
 
 /// The probes of a request, in the order in which they are measured.
-struct Wanted {
+struct RequestedProbes {
     std::vector<std::string> forward, backward, expensive;
 
-    explicit Wanted(const std::vector<std::string>& shown) {
+    explicit RequestedProbes(const std::vector<std::string>& shown) {
         for (const ProbeInfo& probe : probe_registry()) {
             if (!std::count(shown.begin(), shown.end(), probe.id)) continue;
             if (probe.cost == ProbeCost::Expensive)
@@ -79,7 +79,7 @@ void EngineWorker::takeExploreRequest() {
         request_.reset();
         cancel_ = false;
     }
-    answered_ = request.generation;
+    replied_ = request.generation;
     // Notches of a wheel and repeated keys are edits of their own: the whole batch waits for their end too.
     request.dragging |= Clock::now() - last_explored_ < kBurst;
     last_explored_ = Clock::now();
@@ -216,7 +216,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
     std::vector<RunFrame> runs;
     std::vector<RunFrame> rejected;
     for (RunFrame& run : first) (run.rejected.empty() ? runs : rejected).push_back(std::move(run));
-    const Wanted wanted(request.probes);
+    const RequestedProbes wanted(request.probes);
     Rest rest{request.generation, begin, {}, wanted.expensive};
 
     const auto answered = [&](std::vector<RunFrame> content, bool complete) {
@@ -270,7 +270,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
     if (nothing_left) return;
     if (!request.dragging) return refine(rest);
     QTimer::singleShot(kRest, this, [this, rest] {
-        if (rest.generation != answered_ || cancel_) return;  // a newer request replaces it
+        if (rest.generation != replied_ || cancel_) return;  // a newer request replaces it
         try {
             refine(rest);
         } catch (const Cancelled&) {

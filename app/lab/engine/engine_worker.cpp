@@ -2,7 +2,7 @@
 #include "app/lab/engine/engine_worker.h"
 
 #include "app/lab/engine/experiments.h"
-#include "core/backend/cpu/kept_memory.h"
+#include "core/backend/cpu/process_memory.h"
 #include "core/base/error.h"
 #include "core/run/checkpoint_memory.h"
 #include "core/run/memory_need.h"
@@ -203,9 +203,9 @@ std::int64_t EngineWorker::stepsARound() const {
 /// The steps of a round of the next run; false when all have ended.
 bool EngineWorker::advanceOne() {
     for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
-        turn_ %= trained_.size();
-        if (turn_ == 0) steps_a_round_ = stepsARound();
-        Trained& trained = *trained_[turn_++];
+        next_run_ %= trained_.size();
+        if (next_run_ == 0) steps_a_round_ = stepsARound();
+        Trained& trained = *trained_[next_run_++];
         if (trained.ended()) continue;
         const auto steps_done = [&] { return trained.run->experiment().steps_done(); };
         const std::int64_t end = steps_done() + steps_a_round_;
@@ -221,7 +221,7 @@ bool EngineWorker::advanceOne() {
 /// At the end of a round in which a watchpoint triggered.
 void EngineWorker::pauseIfWatched() {
     const auto ended = [](const auto& trained) { return trained->ended(); };
-    const auto next = trained_.begin() + static_cast<std::ptrdiff_t>(std::min(turn_, trained_.size()));
+    const auto next = trained_.begin() + static_cast<std::ptrdiff_t>(std::min(next_run_, trained_.size()));
     if (!watch_triggered_ || !std::all_of(next, trained_.end(), ended)) return;
     watch_triggered_ = false;
     paused_ = true;
@@ -333,7 +333,7 @@ void EngineWorker::singleStep() {
             paused_ = true;
             single_steps_ = static_cast<int>(std::count_if(trained_.begin(), trained_.end(),
                                                            [](const auto& run) { return !run->ended(); }));
-            turn_ = 0;
+            next_run_ = 0;
             scheduleChunk();
         },
         Qt::QueuedConnection);
@@ -349,7 +349,7 @@ void EngineWorker::interrupt(Which&& which) {
             });
     sendTrainFrame(true);
     std::erase_if(trained_, [&](const auto& trained) { return which(*trained); });
-    turn_ = 0;
+    next_run_ = 0;
     if (allEnded()) watch_triggered_ = false;  // its round does not end
 }
 

@@ -179,10 +179,10 @@ class EngineWorker : public QObject {
 
     std::vector<Explored> explored_;
     Clock::time_point last_backward_{};  ///< of the explored runs
-    std::uint64_t answered_ = 0;         ///< the newest generation
+    std::uint64_t replied_ = 0;          ///< the newest generation
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
-    std::size_t turn_ = 0;  ///< the run of the next steps
+    std::size_t next_run_ = 0;  ///< the run of the next steps
     std::int64_t steps_a_round_ = 1;
     bool watch_triggered_ = false;  ///< in this round
     std::uint64_t frame_number_ = 0;

@@ -62,7 +62,7 @@ struct LabRun {
 
     bool trained() const { return data->steps.rows() > 0; }
     /// Training has begun and not ended.
-    bool underWay() const {
+    bool isTraining() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
     }
     /// It ended before its last step, by hand or by an error, and can be resumed.
@@ -71,11 +71,11 @@ struct LabRun {
                            (data->outcome.state == RunState::Interrupted && trained()));
     }
     /// Its data belong to `live`, independent of its knobs.
-    bool committed() const { return trained() || underWay(); }
+    bool committed() const { return trained() || isTraining(); }
     /// Its knobs differ from those it was trained with.
-    bool asksForANewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
+    bool needsNewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
     /// Its text is to come from a file that is not chosen yet: it is neither measured nor trained.
-    bool awaitsFile() const {
+    bool needsFile() const {
         return recipe.train.data.source == DataSource::Text && recipe.train.data.path.empty();
     }
     /// The last recorded step; -1 before.

@@ -13,7 +13,7 @@
 
 namespace normscope::app {
 
-bool IoWorker::keepWindow(const KeepRequest& request) {
+bool IoWorker::saveWindow(const SaveWindowRequest& request) {
     bool kept = false;
     try {
         const QString folder = QFileInfo(request.path).path();
@@ -27,13 +27,13 @@ bool IoWorker::keepWindow(const KeepRequest& request) {
         if (!out) throw SystemError(request.path.toStdString() + ": cannot be written");
         file.commit();
         kept = true;
-        keeping_failed_ = false;
+        saving_failed_ = false;
     } catch (const std::exception& error) {
-        if (!std::exchange(keeping_failed_, true))
+        if (!std::exchange(saving_failed_, true))
             Q_EMIT problem(
                 tr("The next start cannot restore this window: %1").arg(QString::fromUtf8(error.what())));
     }
-    Q_EMIT windowKept(kept);
+    Q_EMIT windowSaved(kept);
     return kept;
 }
 
@@ -48,7 +48,7 @@ std::shared_ptr<LabRun> found(const std::vector<LabRun>& runs, const std::string
 
 }  // namespace
 
-void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, const QString& companion,
+void IoWorker::restoreRuns(quint64 token, const std::vector<SavedRun>& kept, const QString& companion,
                            const FirstReading& first) {
     std::map<std::string, std::vector<LabRun>> sessions;  // each is read once
     std::set<std::string> unreadable;
@@ -57,7 +57,7 @@ void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, cons
         if (known != sessions.end()) return known->second;
         return sessions[path] = runsOf(*readSession(QString::fromStdString(path), first));
     };
-    const auto from = [&](const KeptRun& run) -> std::shared_ptr<LabRun> {
+    const auto from = [&](const SavedRun& run) -> std::shared_ptr<LabRun> {
         std::shared_ptr<LabRun> restored;
         if (!run.recording.empty()) {
             RecoveredRuns read = runsOf({recovered(QString::fromStdString(run.recording))}, false);
@@ -81,7 +81,7 @@ void IoWorker::restoreRuns(quint64 token, const std::vector<KeptRun>& kept, cons
         return restored;
     };
     auto runs = std::make_shared<std::vector<RestoredRun>>();
-    for (const KeptRun& run : kept) {
+    for (const SavedRun& run : kept) {
         RestoredRun restored{run.id, nullptr};
         try {
             restored.run = from(run);

@@ -16,7 +16,7 @@ namespace normscope::app {
 IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
     qRegisterMetaType<SaveRequest>();
     qRegisterMetaType<OpenedSessionPtr>();
-    qRegisterMetaType<RestReplyPtr>();
+    qRegisterMetaType<RemainderReplyPtr>();
     qRegisterMetaType<ImportedModelPtr>();
     qRegisterMetaType<QList<InterruptedRun>>();
     qRegisterMetaType<QList<RecoveredRun>>();
@@ -144,19 +144,19 @@ void IoWorker::openSession(quint64 token, const QString& path, const FirstReadin
     });
 }
 
-void IoWorker::readRest(const RestRequestPtr& request) {
-    readNext(std::make_shared<RestReply>(RestReply{request, {}, {}}));
+void IoWorker::readRemainder(const RemainderRequestPtr& request) {
+    readNext(std::make_shared<RemainderReply>(RemainderReply{request, {}, {}}));
 }
 
-void IoWorker::readNext(const RestReplyPtr& reply) {
-    const RestRequest& request = *reply->request;
+void IoWorker::readNext(const RemainderReplyPtr& reply) {
+    const RemainderRequest& request = *reply->request;
     if (request.cancelled) return;
     if (reply->rests.size() == request.runs.size()) {
-        Q_EMIT restRead(reply);
+        Q_EMIT remainderRead(reply);
         return;
     }
     try {
-        reply->rests.push_back(read_rest(*request.runs[reply->rests.size()]));
+        reply->rests.push_back(read_remainder(*request.runs[reply->rests.size()]));
     } catch (const std::exception& error) {
         reply->rests.push_back(std::nullopt);
         if (reply->problem.isEmpty()) reply->problem = QString::fromUtf8(error.what());

@@ -58,7 +58,7 @@ using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
 using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
 
 /// A run as a window keeps it between starts: its recipe, and where its data are.
-struct KeptRun {
+struct SavedRun {
     std::string id, name, drawn_name, not_recorded;
     Recipe recipe;
     std::string recording, session;  ///< both empty: in the companion file, or it has no data
@@ -92,24 +92,24 @@ struct FirstReading {
 OpenedSessionPtr readSession(const QString& path, const FirstReading& first);
 
 /// Outlines to read the rest of.
-struct RestRequest {
+struct RemainderRequest {
     std::vector<std::shared_ptr<const UnreadRun>> runs;
     std::atomic<bool> cancelled = false;  ///< set by the interface thread; there is no reply then
 };
-using RestRequestPtr = std::shared_ptr<RestRequest>;
+using RemainderRequestPtr = std::shared_ptr<RemainderRequest>;
 /// By place in the request; nullopt where it cannot be read. For the laboratory, which moves it into its
 /// runs.
-struct RestReply {
-    RestRequestPtr request;
-    std::vector<std::optional<RunRest>> rests;
+struct RemainderReply {
+    RemainderRequestPtr request;
+    std::vector<std::optional<RunRemainder>> rests;
     QString problem;  ///< the first one, a line
 };
-using RestReplyPtr = std::shared_ptr<RestReply>;
+using RemainderReplyPtr = std::shared_ptr<RemainderReply>;
 /// Calls HDF5. Throws InputError, SystemError.
 void writeSession(const SaveRequest& request);
 
 /// The state of a window, kept between starts.
-struct KeepRequest {
+struct SaveWindowRequest {
     QString path;  ///< of the state, a JSON text
     std::string text;
     /// The data that no recording and no session has, in its companion file; nullopt: as it is.
@@ -133,7 +133,7 @@ class IoWorker : public QObject {
     // A reply has the token of its request, so that stale replies are dropped.
     void openSession(quint64 token, const QString& path, const normscope::app::FirstReading& first);
     /// Answered when all are read; what else is requested comes between two runs.
-    void readRest(const normscope::app::RestRequestPtr& request);
+    void readRemainder(const normscope::app::RemainderRequestPtr& request);
     /// Nothing is changed: files are removed only on request.
     void findInterrupted();
     /// The files of the folder, the newest first; of each that changed since the last list its head is read.
@@ -146,9 +146,9 @@ class IoWorker : public QObject {
     /// Moves files back: where they are and where they were. Their entries in the trash are removed.
     void untrash(const QList<std::pair<QString, QString>>& files);
     /// Writes a window's state. False where it cannot be written, which is reported once.
-    bool keepWindow(const normscope::app::KeepRequest& request);
+    bool saveWindow(const normscope::app::SaveWindowRequest& request);
     /// Reads the runs of a window's state; `companion`: its companion file.
-    void restoreRuns(quint64 token, const std::vector<normscope::app::KeptRun>& kept,
+    void restoreRuns(quint64 token, const std::vector<normscope::app::SavedRun>& kept,
                      const QString& companion, const normscope::app::FirstReading& first);
     void recoverRuns(quint64 token, const QStringList& paths);
     void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
@@ -166,14 +166,14 @@ class IoWorker : public QObject {
     void sessionSaved(quint64 token, const QString& path);
     void savingFailed(quint64 token);  ///< the reason was sent by problem()
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
-    void restRead(const normscope::app::RestReplyPtr& reply);
+    void remainderRead(const normscope::app::RemainderReplyPtr& reply);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
     void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
     void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
     void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
     /// Where its files are now and where they were, for untrash().
     void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
-    void windowKept(bool kept);
+    void windowSaved(bool kept);
     void runsRestored(quint64 token, const normscope::app::RestoredRunsPtr& runs);
     void modelImported(quint64 token, const QString& path, const normscope::app::ImportedModelPtr& model);
     /// Null where it cannot be read; the reason was sent by problem().
@@ -190,7 +190,7 @@ class IoWorker : public QObject {
     void heartbeat();
     RecoveredRun recovered(const QString& path);
     void listSome();
-    void readNext(const RestReplyPtr& reply);
+    void readNext(const RemainderReplyPtr& reply);
     RecordingRow rowOf(const QFileInfo& file);
     /// Reports what `work` throws; false then.
     template <class Work>
@@ -199,7 +199,7 @@ class IoWorker : public QObject {
     QString folder_;
     std::map<QString, std::unique_ptr<Recording>> recordings_;
     QTimer* heartbeat_ = nullptr;
-    bool keeping_failed_ = false;
+    bool saving_failed_ = false;
     QFileInfoList to_list_;
     QList<RecordingRow> listed_;
     std::map<QString, std::pair<qint64, RecordingRow>> heads_;  ///< by path, with the size of the file
@@ -225,6 +225,6 @@ Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
 Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
 Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
 Q_DECLARE_METATYPE(normscope::app::SaveRequest)
-Q_DECLARE_METATYPE(normscope::app::RestReplyPtr)
+Q_DECLARE_METATYPE(normscope::app::RemainderReplyPtr)
 Q_DECLARE_METATYPE(normscope::app::RestoredRunsPtr)
 Q_DECLARE_METATYPE(normscope::CheckpointSource)

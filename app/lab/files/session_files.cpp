@@ -16,7 +16,7 @@ SaveRequest SessionFiles::save(const Comparison& now, const QString& path, const
     saving_[token_] = {session_, edits_, results_, dragging};
     for (const LabRun& run : now.runs) {
         auto copy = std::make_shared<RunData>(*run.data);
-        if (run.underWay())
+        if (run.isTraining())
             copy->outcome = {RunState::Interrupted, run.lastStep(), "saved while it trained", -1};
         const bool only_weights = run.weights && !run.trained();
         if (only_weights) {

@@ -37,7 +37,7 @@ class SessionFiles {
     bool opened(quint64 token) {
         return token != 0 && std::exchange(opening_, opening_ == token ? 0 : opening_) == token;
     }
-    void forgetOpening() { opening_ = 0; }
+    void discardOpening() { opening_ = 0; }
 
     quint64 import();
     bool imported(quint64 token) { return imports_.erase(token) > 0; }

@@ -32,7 +32,7 @@ ClaimsCheck::ClaimsCheck(Lab& lab, int threads, FileCalls files,
     // Its runs may have the ids of those before it.
     connect(&lab_, &Lab::sessionOpened, this, [this] {
         cancel();
-        kept_.clear();
+        stored_.clear();
         failures_.clear();
         Q_EMIT changed();
     });
@@ -62,7 +62,7 @@ QString ClaimsCheck::obstacle() const {
     const LabRun& run = lab_.selected();
     if (run.data->unread) return lab_.notReadYet();
     if (run.trained()) return {};
-    if (run.awaitsFile()) return tr("The file of its text is not chosen yet");
+    if (run.needsFile()) return tr("The file of its text is not chosen yet");
     return QString::fromStdString(run.rejection);
 }
 
@@ -71,8 +71,8 @@ std::size_t ClaimsCheck::wanted() const {
 }
 
 const CheckedClaims* ClaimsCheck::shown() const {
-    const auto kept = kept_.find(lab_.selected().id);
-    if (kept == kept_.end() || kept->second.empty()) return nullptr;
+    const auto kept = stored_.find(lab_.selected().id);
+    if (kept == stored_.end() || kept->second.empty()) return nullptr;
     const std::vector<CheckedClaims>& all = kept->second;
     if (running_ && running_->run == kept->first) return &all[running_->kept];
     const ClaimsSubject now = subject();
@@ -105,10 +105,10 @@ void ClaimsCheck::connectWorker() {
             deliver_([this, member, arguments...] { (this->*member)(arguments...); });
         });
     };
-    on(&ClaimsWorker::replayed, &ClaimsCheck::takeReplayed);
-    on(&ClaimsWorker::began, &ClaimsCheck::takeBegan);
-    on(&ClaimsWorker::measured, &ClaimsCheck::takeMeasured);
-    on(&ClaimsWorker::ended, &ClaimsCheck::takeEnded);
+    on(&ClaimsWorker::replayed, &ClaimsCheck::applyReplayed);
+    on(&ClaimsWorker::began, &ClaimsCheck::applyBegan);
+    on(&ClaimsWorker::measured, &ClaimsCheck::applyMeasured);
+    on(&ClaimsWorker::ended, &ClaimsCheck::applyEnded);
 }
 
 void ClaimsCheck::start() {
@@ -116,14 +116,14 @@ void ClaimsCheck::start() {
     cancel();
     const LabRun& run = lab_.selected();
     const ClaimsSubject now = subject();
-    std::vector<CheckedClaims>& all = kept_[run.id];
+    std::vector<CheckedClaims>& all = stored_[run.id];
     const auto old = std::find_if(all.begin(), all.end(),
                                   [&](const CheckedClaims& one) { return same(one.subject, now); });
     CheckedClaims next{now};
     if (old != all.end()) {
         if (old->results.size() < wanted()) next = std::move(*old);
         all.erase(old);
-    } else if (all.size() >= kKept) {
+    } else if (all.size() >= kStored) {
         all.erase(all.begin());
     }
     ClaimsRequest request;
@@ -150,7 +150,7 @@ void ClaimsCheck::start() {
 void ClaimsCheck::cancel() {
     if (!running_) return;
     // What arrived before the first result states nothing.
-    std::vector<CheckedClaims>& all = kept_[running_->run];
+    std::vector<CheckedClaims>& all = stored_[running_->run];
     if (all[running_->kept].results.empty())
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(running_->kept));
     running_.reset();
@@ -160,23 +160,23 @@ void ClaimsCheck::cancel() {
 
 void ClaimsCheck::follow() {
     if (running_) {
-        const ClaimsSubject now = subject(), &measured = kept_[running_->run][running_->kept].subject;
+        const ClaimsSubject now = subject(), &measured = stored_[running_->run][running_->kept].subject;
         if (!sameRecipe(measured, now) || measured.trained != now.trained) return cancel();
     }
     Q_EMIT changed();
 }
 
 CheckedClaims* ClaimsCheck::target(quint64 token) {
-    return running_ && running_->token == token ? &kept_[running_->run][running_->kept] : nullptr;
+    return running_ && running_->token == token ? &stored_[running_->run][running_->kept] : nullptr;
 }
 
-void ClaimsCheck::takeReplayed(quint64 token, qint64 done, qint64 of) {
+void ClaimsCheck::applyReplayed(quint64 token, qint64 done, qint64 of) {
     if (!target(token)) return;
     running_->replaying = tr("replay at %1 of %2").arg(done).arg(of);
     Q_EMIT changed();
 }
 
-void ClaimsCheck::takeBegan(quint64 token, qint64 step, const QString& remark) {
+void ClaimsCheck::applyBegan(quint64 token, qint64 step, const QString& remark) {
     CheckedClaims* now = target(token);
     if (!now) return;
     running_->replaying.clear();
@@ -185,19 +185,19 @@ void ClaimsCheck::takeBegan(quint64 token, qint64 step, const QString& remark) {
     Q_EMIT changed();
 }
 
-void ClaimsCheck::takeMeasured(quint64 token, const QString& id, const ClaimResult& result) {
+void ClaimsCheck::applyMeasured(quint64 token, const QString& id, const ClaimResult& result) {
     CheckedClaims* now = target(token);
     if (!now) return;
     now->results.insert_or_assign(id.toStdString(), result);
     Q_EMIT measured(id);
 }
 
-void ClaimsCheck::takeEnded(quint64 token, const QString& failed) {
+void ClaimsCheck::applyEnded(quint64 token, const QString& failed) {
     const CheckedClaims* now = target(token);
     if (!now) return;
     if (!failed.isEmpty()) failures_[running_->run] = failed;
     if (now->results.empty()) {
-        auto& all = kept_[running_->run];
+        auto& all = stored_[running_->run];
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(running_->kept));
     }
     running_.reset();

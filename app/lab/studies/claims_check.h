@@ -43,7 +43,7 @@ class ClaimsCheck : public QObject {
     Q_OBJECT
   public:
     /// The results that are kept of a run, of several recipes and steps.
-    static constexpr std::size_t kKept = 8;
+    static constexpr std::size_t kStored = 8;
 
     /// A child of `lab`, which deletes it before its threads; `deliver` applies replies (Lab::Options);
     /// `files` executes calls to HDF5.
@@ -86,14 +86,14 @@ class ClaimsCheck : public QObject {
     struct Running {
         std::uint64_t token = 0;
         std::string run;
-        std::size_t kept = 0;  ///< in kept_[run]
+        std::size_t kept = 0;  ///< in stored_[run]
         QString replaying = {};
     };
     CheckedClaims* target(quint64 token);
-    void takeReplayed(quint64 token, qint64 done, qint64 of);
-    void takeBegan(quint64 token, qint64 step, const QString& remark);
-    void takeMeasured(quint64 token, const QString& id, const ClaimResult& result);
-    void takeEnded(quint64 token, const QString& failed);
+    void applyReplayed(quint64 token, qint64 done, qint64 of);
+    void applyBegan(quint64 token, qint64 step, const QString& remark);
+    void applyMeasured(quint64 token, const QString& id, const ClaimResult& result);
+    void applyEnded(quint64 token, const QString& failed);
     void connectWorker();
 
     const Lab& lab_;
@@ -101,8 +101,8 @@ class ClaimsCheck : public QObject {
     const FileCalls files_;
     const std::function<void(std::function<void()>)> deliver_;
     std::vector<std::string> only_;
-    std::map<std::string, std::vector<CheckedClaims>> kept_;  ///< by run, the newest last
-    std::map<std::string, QString> failures_;                 ///< by run
+    std::map<std::string, std::vector<CheckedClaims>> stored_;  ///< by run, the newest last
+    std::map<std::string, QString> failures_;                   ///< by run
     std::optional<Running> running_;
     std::uint64_t token_ = 0;
     std::unique_ptr<WorkerThread<ClaimsWorker>> worker_;

@@ -8,6 +8,7 @@
 #include "widgets/dialogs/export_dialog.h"
 #include "widgets/dialogs/save_dialog.h"
 #include "widgets/drawers/help_drawer.h"
+#include "widgets/export/figure_exporter.h"
 #include "widgets/figures/csv.h"
 #include "widgets/panels/panel_grid.h"
 #include "widgets/sweep/sweep_view.h"
@@ -69,7 +70,7 @@ void FigureController::explain(const PlotView& plot) {
 /// What is written to a file is of every step.
 bool FigureController::isReadToItsEnd() {
     const QString line = lab_.notReadYet();
-    if (!line.isEmpty()) views_.banner->tell(line);
+    if (!line.isEmpty()) views_.banner->showMessage(line);
     return line.isEmpty();
 }
 
@@ -101,13 +102,13 @@ void FigureController::saveCsvOf(const widgets::PanelCell& cell) {
 void FigureController::saveCsv(const PlotView& plot) {
     const widgets::Figure& figure = *plot.figure();
     const QString ending = QStringLiteral("csv");
-    const QString path = widgets::askWhereToSave(
+    const QString path = widgets::chooseSavePath(
         window_, tr("Save CSV"), figure.panel + QLatin1Char('.') + ending, ending, QStringLiteral("*.csv"));
     if (path.isEmpty()) return;
     try {
         widgets::exportCsv(figure, plot.viewState(), path);
     } catch (const std::exception& error) {
-        views_.banner->tell(QString::fromUtf8(error.what()));
+        views_.banner->showMessage(QString::fromUtf8(error.what()));
     }
 }
 
@@ -126,7 +127,7 @@ void FigureController::copyPlot(const PlotView& plot) {
     image.loadFromData(widgets::renderFigure(*plot.figure(), options), "PNG");
     content->setImageData(image);
     QApplication::clipboard()->setMimeData(content);
-    views_.banner->tell(tr("Copied the figure: SVG and PNG"));
+    views_.banner->showMessage(tr("Copied the figure: SVG and PNG"));
 }
 
 QString FigureController::recipeText() const {
@@ -137,7 +138,7 @@ QString FigureController::recipeText() const {
 
 void FigureController::copyExperiment() {
     QApplication::clipboard()->setText(QString::fromStdString(recipe_json(lab_.selected().recipe)));
-    views_.banner->tell(
+    views_.banner->showMessage(
         tr("Copied the recipe of %1").arg(QString::fromStdString(lab_.selected().data->name)));
 }
 
@@ -146,10 +147,10 @@ void FigureController::pasteExperiment() {
         Recipe recipe = parse_recipe(QApplication::clipboard()->text().toStdString(), "clipboard");
         complete_without_data(recipe);  // what only the data can tell, the engine fills in
         lab_.useRecipe(recipe, tr("paste experiment"));
-        views_.banner->tell(
+        views_.banner->showMessage(
             tr("Pasted the recipe into %1").arg(QString::fromStdString(lab_.selected().data->name)));
     } catch (const std::exception& error) {
-        views_.banner->tell(QString::fromUtf8(error.what()));
+        views_.banner->showMessage(QString::fromUtf8(error.what()));
     }
 }
 

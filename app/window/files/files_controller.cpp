@@ -20,7 +20,7 @@ namespace {
 const QString kSessionFilter = QStringLiteral("Normscope sessions (*.h5)");
 
 QString askWhereToSaveSession(QWidget* parent, const Lab& lab) {
-    return widgets::askWhereToSave(parent, FilesController::tr("Save the session"), sessionFileName(lab),
+    return widgets::chooseSavePath(parent, FilesController::tr("Save the session"), sessionFileName(lab),
                                    QStringLiteral("h5"), kSessionFilter);
 }
 
@@ -29,23 +29,23 @@ QString askWhereToSaveSession(QWidget* parent, const Lab& lab) {
 QString sessionFileName(const Lab& lab) {
     QStringList names;
     for (const LabRun& run : lab.runs()) names << QString::fromStdString(run.data->name);
-    constexpr qsizetype kMost = 3;
-    const qsizetype left = names.size() - kMost;
-    if (left > 0) names = names.mid(0, kMost) << FilesController::tr("%1 more").arg(left);
+    constexpr qsizetype kMax = 3;
+    const qsizetype left = names.size() - kMax;
+    if (left > 0) names = names.mid(0, kMax) << FilesController::tr("%1 more").arg(left);
     QString name = names.join(QStringLiteral(" - "));
-    static const QRegularExpression unfit(QStringLiteral("[/\\\\:*?\"<>|\\x00-\\x1f]+"));
-    name.replace(unfit, QStringLiteral("-"));
+    static const QRegularExpression forbidden(QStringLiteral("[/\\\\:*?\"<>|\\x00-\\x1f]+"));
+    name.replace(forbidden, QStringLiteral("-"));
     return name.left(120).trimmed() + QStringLiteral(".h5");
 }
 
 FilesController::FilesController(Lab& lab, widgets::Banner& banner, ViewText view, QWidget* window)
     : QObject(window), lab_(lab), banner_(banner), view_(std::move(view)), window_(window) {
-    connect(&lab_, &Lab::sessionOpened, this, &FilesController::takeOpened);
-    connect(&lab_, &Lab::sessionSaved, this, &FilesController::takeSaved);
+    connect(&lab_, &Lab::sessionOpened, this, &FilesController::applyOpened);
+    connect(&lab_, &Lab::sessionSaved, this, &FilesController::applySaved);
     connect(&lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
 }
 
-void FilesController::takeOpened(const OpenedSessionPtr& session) {
+void FilesController::applyOpened(const OpenedSessionPtr& session) {
     lab_.setSessionPath(session->path);
     widgets::Settings().addRecentFile(session->path);
     Q_EMIT recentFilesChanged();
@@ -53,17 +53,17 @@ void FilesController::takeOpened(const OpenedSessionPtr& session) {
         try {
             view_.restore(session->session.view_json);
         } catch (const std::exception& error) {
-            banner_.tell(tr("%1: %2").arg(session->path, QString::fromUtf8(error.what())));
+            banner_.showMessage(tr("%1: %2").arg(session->path, QString::fromUtf8(error.what())));
         }
     }
     Q_EMIT opened();
 }
 
-void FilesController::takeSaved(const QString& path, quint64 token) {
+void FilesController::applySaved(const QString& path, quint64 token) {
     lab_.setSessionPath(path);
     widgets::Settings().addRecentFile(path);
     Q_EMIT recentFilesChanged();
-    banner_.tell(tr("Saved %1").arg(path));
+    banner_.showMessage(tr("Saved %1").arg(path));
     if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
 }
 
@@ -93,10 +93,10 @@ void FilesController::open() {
         QFileDialog::getOpenFileName(window_, tr("Open a session"), settings.lastFolder(), kSessionFilter);
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
-    askAndOpen(path);
+    confirmAndOpen(path);
 }
 
-void FilesController::askAndOpen(const QString& path) {
+void FilesController::confirmAndOpen(const QString& path) {
     if (QFileInfo(path).isDir()) {  // next to the comparison
         Q_EMIT sweepRequested(path);
         return;
@@ -118,14 +118,14 @@ void FilesController::newComparison() {
 }
 
 void FilesController::leaving(const QString& title, std::function<void()> then) {
-    if (!lab_.unsaved() && !lab_.anyUnderWay()) return then();
-    if (asked_) return asked_->activateWindow();
+    if (!lab_.unsaved() && !lab_.anyTraining()) return then();
+    if (requested_) return requested_->activateWindow();
     QStringList lines;
     if (lab_.unsaved()) lines << tr("The session has changes that are not saved.");
-    if (lab_.anyUnderWay()) lines << tr("A training is running and will stop; its recording is kept.");
+    if (lab_.anyTraining()) lines << tr("A training is running and will stop; its recording is kept.");
     auto* box = new QMessageBox(QMessageBox::Question, title, lines.join(QLatin1Char('\n')),
                                 QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, window_);
-    asked_ = box;
+    requested_ = box;
     box->setObjectName(QStringLiteral("leaving"));
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->setDefaultButton(QMessageBox::Save);

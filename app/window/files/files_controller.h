@@ -33,7 +33,7 @@ class FilesController : public QObject {
     void openSession(const QString& path);
     /// Opens a session; asks first if there are unsaved changes or a run is training. Of a folder
     /// sweepRequested() is emitted instead.
-    void askAndOpen(const QString& path);
+    void confirmAndOpen(const QString& path);
     /// Asks which file.
     void open();
     /// Writes the session there and remembers the path. Returns Lab's token of it.
@@ -51,15 +51,15 @@ class FilesController : public QObject {
     void opened();  ///< a session, with its view
 
   private:
-    void takeOpened(const OpenedSessionPtr& opened);
-    void takeSaved(const QString& path, quint64 token);
+    void applyOpened(const OpenedSessionPtr& opened);
+    void applySaved(const QString& path, quint64 token);
     void saveAndThen(std::function<void()> then);
 
     Lab& lab_;
     widgets::Banner& banner_;
     const ViewText view_;
     QWidget* window_;
-    QPointer<QDialog> asked_;                                ///< the question of leaving(), while it is open
+    QPointer<QDialog> requested_;                            ///< the question of leaving(), while it is open
     std::map<quint64, std::function<void()>> after_saving_;  ///< by the token of the save
 };
 

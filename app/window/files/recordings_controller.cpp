@@ -59,7 +59,7 @@ void RecordingsController::connectDrawer() {
         lab_.listRecordings();
     });
     connect(drawer_, &RunsDrawer::addRequested, &lab_, &Lab::addRecordings);
-    connect(drawer_, &RunsDrawer::trashRequested, this, &RecordingsController::askToTrash);
+    connect(drawer_, &RunsDrawer::trashRequested, this, &RecordingsController::confirmTrash);
     connect(drawer_, &RunsDrawer::curveRequested, this, &RecordingsController::giveCurve);
     connect(drawer_, &RunsDrawer::spaceRequested, this, &RecordingsController::showSpace);
 }
@@ -124,9 +124,10 @@ void RecordingsController::fillSpace() {
     space_->setRows(std::move(rows), folder_, QDateTime::currentDateTime());
 }
 
-void RecordingsController::askToTrash(const QString& path, const QString& name) {
-    banner_.tell(tr("Move the recording of %1 to the trash?").arg(name),
-                 {{tr("Move to trash"), [this, path] { lab_.trashRecording(path); }}, {tr("Keep"), [] {}}});
+void RecordingsController::confirmTrash(const QString& path, const QString& name) {
+    banner_.showMessage(
+        tr("Move the recording of %1 to the trash?").arg(name),
+        {{tr("Move to trash"), [this, path] { lab_.trashRecording(path); }}, {tr("Keep"), [] {}}});
     banner_.raise();
 }
 
@@ -142,8 +143,8 @@ void RecordingsController::takeTrashed(const QString& path, const Moved& files) 
     lab_.listRecordings();
     const QString name = QFileInfo(path).fileName();
     if (!trashing_.removeOne(path) || !space_) {
-        banner_.tell(tr("Moved %1 to the trash").arg(name),
-                     {{tr("Undo"), [this, files] { lab_.untrash(files); }}});
+        banner_.showMessage(tr("Moved %1 to the trash").arg(name),
+                            {{tr("Undo"), [this, files] { lab_.untrash(files); }}});
         return;
     }
     trashed_ += files;

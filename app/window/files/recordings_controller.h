@@ -54,7 +54,7 @@ class RecordingsController : public QObject {
     void showCompared();
     void giveCurve(const QString& path);
     void fillSpace();
-    void askToTrash(const QString& path, const QString& name);
+    void confirmTrash(const QString& path, const QString& name);
     void trashAll(const QStringList& paths);
     void takeTrashed(const QString& path, const Moved& files);
     void undoTrash();

@@ -3,9 +3,9 @@
 
 #include "app/lab/lab.h"
 #include "app/window/runs/group_summary.h"
+#include "core/base/number_text.h"
 #include "core/findings/findings.h"
-#include "core/findings/number.h"
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/findings/findings_band.h"
 
@@ -97,13 +97,13 @@ widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     row.name = text(data.name);
     row.run = static_cast<int>(run - runs.begin());
     row.state = data.outcome.state;
-    row.outcome = run->underWay() ? QObject::tr("step %1").arg(run->lastStep() + 1)
-                                  : widgets::outcomeWord(data.outcome.state);
+    row.outcome = run->isTraining() ? QObject::tr("step %1").arg(run->lastStep() + 1)
+                                    : widgets::outcomeWord(data.outcome.state);
     const FinalValues values = final_values(data);
-    if (run->underWay() || values.rows == 0) return row;
-    row.loss =
-        QStringLiteral("%1 ± %2").arg(text(number(values.loss, 3)), text(number(values.loss_error, 1)));
-    row.gradient = text(number(values.gradient));
+    if (run->isTraining() || values.rows == 0) return row;
+    row.loss = QStringLiteral("%1 ± %2").arg(text(number_text(values.loss, 3)),
+                                             text(number_text(values.loss_error, 1)));
+    row.gradient = text(number_text(values.gradient));
     return row;
 }
 

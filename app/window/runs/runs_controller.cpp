@@ -225,8 +225,9 @@ void RunsController::connectKnobs() {
     connect(views_.knobs, &widgets::KnobPanel::keyCommitted, this,
             [this](const QString& key, const QVariant&, const QVariant& value) {
                 lab_.commitKey(key, value);
-                if (key == u"data.source" && lab_.selected().awaitsFile())
-                    qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))->ask();
+                if (key == u"data.source" && lab_.selected().needsFile())
+                    qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))
+                        ->chooseFile();
             });
     connect(views_.knobs, &widgets::KnobPanel::runKeyCommitted, &lab_,
             [this](int run, const QString& key, const QVariant&, const QVariant& value) {
@@ -256,7 +257,7 @@ void RunsController::show() {
     // A chip describes what is drawn: knobs moved after training belong to another run.
     for (const std::size_t i : shown) {
         const LabRun& run = lab_.runs()[i];
-        recipes.push_back(run.trained() || run.underWay() ? run.live : run.recipe);
+        recipes.push_back(run.trained() || run.isTraining() ? run.live : run.recipe);
     }
     auto differences = widgets::runDifferences(recipes);
     // A run that is named after its scheme need not state it again.
@@ -322,7 +323,7 @@ void RunsController::showKnobs() {
 void RunsController::showNotices() {
     const LabRun& run = lab_.selected();
     QStringList warned;
-    if (run.awaitsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
+    if (run.needsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
     if (const QString line = identicalTo(lab_, run); !line.isEmpty()) warned << line;
     if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
     for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);

@@ -12,7 +12,7 @@ using widgets::SideRail;
 
 namespace {
 
-constexpr int kInterval = 200;          // ms
+constexpr int kRailInterval = 200;      // ms
 constexpr qsizetype kEventsShown = 12;  // of each run, the newest
 
 QStringList eventsOf(const RunData& run, qint64 step) {
@@ -28,7 +28,7 @@ QStringList eventsOf(const RunData& run, qint64 step) {
 
 SideRailController::SideRailController(Lab& lab, SideRail& rail) : QObject(&rail), lab_(lab), rail_(rail) {
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kRailInterval);
     connect(&later_, &QTimer::timeout, this, &SideRailController::refresh);
     const auto later = [this] {
         if (rail_.isVisible() && !later_.isActive()) later_.start();

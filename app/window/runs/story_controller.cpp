@@ -31,7 +31,7 @@ StoryController::StoryController(Lab& lab, const Views& views, QObject* parent)
     connect(views_.findings, &widgets::FindingsBand::storyChosen, this, &StoryController::tell);
     connect(guide_, &StoryGuide::actionChanged, this, &StoryController::showAction);
     const auto changed = [this] { Q_EMIT shownChanged(views_.strip->story().has_value()); };
-    connect(views_.strip, &widgets::StoryStrip::stepTold, this, changed);
+    connect(views_.strip, &widgets::StoryStrip::stepShown, this, changed);
     connect(views_.strip, &widgets::StoryStrip::ended, this, changed);
 }
 
@@ -75,7 +75,7 @@ void StoryController::showAction() {
 bool StoryController::tell(const QString& name) {
     for (const Preset& file : stories())
         if (name == QLatin1String(file.name)) {
-            guide_->tell(read_story(file.name, file.json));
+            guide_->start(read_story(file.name, file.json));
             views_.presentation->showStoryPanel();
             return true;
         }

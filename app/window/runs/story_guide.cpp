@@ -12,15 +12,15 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kInterval = 100;  // ms between checks
-constexpr double kNear = 0.05;  // a knob within 5 % of its value in the story is there
+constexpr int kStoryInterval = 100;  // ms between checks
+constexpr double kNear = 0.05;       // a knob within 5 % of its value in the story is there
 
 }  // namespace
 
 StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
     : QObject(parent), lab_(lab), strip_(strip) {
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kStoryInterval);
     connect(&later_, &QTimer::timeout, this, &StoryGuide::follow);
     const auto later = [this] {
         if (strip_.story() && !later_.isActive()) later_.start();
@@ -28,15 +28,15 @@ StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
     for (const auto signal : {&Lab::runsChanged, &Lab::viewChanged, &Lab::trainingChanged})
         connect(&lab_, signal, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
-    connect(&lab_, &Lab::dataChanged, this, &StoryGuide::pauseWhereTold);
-    connect(&strip_, &widgets::StoryStrip::stepTold, this, &StoryGuide::showStep);
+    connect(&lab_, &Lab::dataChanged, this, &StoryGuide::pauseAtStep);
+    connect(&strip_, &widgets::StoryStrip::stepShown, this, &StoryGuide::showStep);
     connect(&strip_, &widgets::StoryStrip::ended, this, [this] {
         action_.reset();
         Q_EMIT actionChanged();
     });
 }
 
-void StoryGuide::tell(const Story& story) {
+void StoryGuide::start(const Story& story) {
     std::vector<Recipe> recipes;
     std::vector<std::string> names;
     for (const Story::Run& run : story.runs) {
@@ -46,13 +46,13 @@ void StoryGuide::tell(const Story& story) {
     }
     lab_.compare(recipes, tr("story %1").arg(QString::fromStdString(story.title)), names);
     lab_.setLinked(true);
-    strip_.tell(story);
+    strip_.start(story);
 }
 
 void StoryGuide::showStep() {
     const StoryStep& step = strip_.story()->steps[strip_.at()];
     done_ = 0;
-    asked_to_train_ = false;
+    training_requested_ = false;
     lab_.setStep(step.step ? *step.step : Lab::kNewest);
     for (const StoryAction& action : step.actions)
         if (action.kind == StoryAction::Kind::Knob) {
@@ -66,7 +66,7 @@ void StoryGuide::showStep() {
 }
 
 bool StoryGuide::done(const StoryAction& action) const {
-    if (action.kind == StoryAction::Kind::Train) return asked_to_train_ && !lab_.playing();
+    if (action.kind == StoryAction::Kind::Train) return training_requested_ && !lab_.playing();
     const std::vector<LabRun>& runs = lab_.runs();
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (action.run ? *action.run != i : runs[i].pinned) continue;
@@ -88,28 +88,28 @@ void StoryGuide::follow() {
     const std::size_t before = done_;
     while (done_ < step.actions.size()) {
         const StoryAction& action = step.actions[done_];
-        if (action.kind == StoryAction::Kind::Train && lab_.playing()) asked_to_train_ = true;
+        if (action.kind == StoryAction::Kind::Train && lab_.playing()) training_requested_ = true;
         if (!done(action)) break;
         ++done_;
-        asked_to_train_ = false;
+        training_requested_ = false;
     }
     const bool all_done = done_ == step.actions.size(), holds = finding.verdict == StoryVerdict::Holds;
     // Runs of before what the step asks for say nothing against it.
     if (!all_done && !holds) finding.verdict = StoryVerdict::NotYet;
     strip_.setFinding(finding);
-    const bool pending = !all_done && !asked_to_train_ && !holds;
+    const bool pending = !all_done && !training_requested_ && !holds;
     const bool changed = before != done_ || pending != action_.has_value();
     action_ = pending ? std::optional(step.actions[done_]) : std::nullopt;
     if (changed) Q_EMIT actionChanged();
 }
 
-void StoryGuide::pauseWhereTold() {
+void StoryGuide::pauseAtStep() {
     if (!strip_.story() || !lab_.playing()) return;
     const StoryStep& step = strip_.story()->steps[strip_.at()];
     if (done_ >= step.actions.size()) return;
     const StoryAction& action = step.actions[done_];
     if (action.kind != StoryAction::Kind::Train) return;
-    asked_to_train_ = true;
+    training_requested_ = true;
     if (!action.until || lab_.lastStep() + 1 < *action.until) return;
     lab_.pause();
     follow();

@@ -24,7 +24,7 @@ class StoryGuide : public QObject {
     StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent);
 
     /// Replaces the comparison by the story's runs (undoable) and shows its first step.
-    void tell(const Story& story);
+    void start(const Story& story);
     /// The first action of the step shown that is not done; nullopt: none.
     std::optional<StoryAction> action() const { return action_; }
 
@@ -34,14 +34,14 @@ class StoryGuide : public QObject {
   private:
     void showStep();
     void follow();
-    void pauseWhereTold();
+    void pauseAtStep();
     bool done(const StoryAction& action) const;
 
     Lab& lab_;
     widgets::StoryStrip& strip_;
     std::optional<StoryAction> action_;
-    std::size_t done_ = 0;         ///< actions of the step shown
-    bool asked_to_train_ = false;  ///< the action is Train, and training has begun since
+    std::size_t done_ = 0;             ///< actions of the step shown
+    bool training_requested_ = false;  ///< the action is Train, and training has begun since
     QTimer later_;
 };
 

@@ -17,7 +17,7 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kInterval = 100;  // ms
+constexpr int kBarInterval = 100;  // ms
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory) {
@@ -71,7 +71,7 @@ TrainingController::TrainingController(Lab& lab, FilesController& files, const V
     connectPresentation();
     connect(&lab_, &Lab::viewChanged, this, &TrainingController::show);
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kBarInterval);
     connect(&later_, &QTimer::timeout, this, &TrainingController::show);
     const auto later = [this] {
         if (!later_.isActive()) later_.start();
@@ -123,7 +123,7 @@ void TrainingController::show() {
                                  event.kind == "outcome" ? run.data->outcome.state : RunState::Running,
                                  QString::fromStdString(event.text)});
             members.push_back(run.data.get());
-            if (run.underWay() && run.trained()) tokens += last(*run.data, "tokens_per_s");
+            if (run.isTraining() && run.trained()) tokens += last(*run.data, "tokens_per_s");
         }
         lanes.push_back(laneOf(members, groups[g].name, static_cast<int>(g), lab_.visibleProbes()));
     }
@@ -136,21 +136,21 @@ void TrainingController::show() {
     views_.transport->setMarks(std::move(marks));
     views_.transport->setLanes(std::move(lanes));
     views_.transport->setStep(step);
-    views_.transport->setPlaying(lab_.playing(), lab_.anyUnderWay());
+    views_.transport->setPlaying(lab_.playing(), lab_.anyTraining());
     views_.transport->setPreviewPending(lab_.changesPending());
     views_.transport->setMeasuring(lab_.measuringStatus());
     const QString obstacle = lab_.measureObstacle();
     views_.transport->setMeasurable(obstacle.isEmpty(), obstacle);
     const QString no_fork = lab_.forkObstacle();
     views_.transport->setForkable(no_fork.isEmpty(), no_fork);
-    const bool rates = lab_.anyUnderWay() && !lab_.exploring();
+    const bool rates = lab_.anyTraining() && !lab_.exploring();
     views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.stepMs() : unknown,
                                rates ? 100 * lab_.probeOverhead() : unknown);
     const DeviceUse& use = lab_.deviceUse();
     const bool known = rates && !use.backend.empty();
     views_.transport->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
                                    known ? memoryText(use) : QString());
-    views_.transport->device()->setTraining(lab_.anyUnderWay());
+    views_.transport->device()->setTraining(lab_.anyTraining());
 }
 
 void TrainingController::showDeviceChoice() {
@@ -176,8 +176,8 @@ void TrainingController::offerResumption() {
         ids.push_back(id);
         lines << line;
     }
-    views_.banner->tell(lines.join(u'\n'),
-                        {{tr("Resume on cpu"), [this, ids] { lab_.resumeRuns(ids, "cpu"); }}});
+    views_.banner->showMessage(lines.join(u'\n'),
+                               {{tr("Resume on cpu"), [this, ids] { lab_.resumeRuns(ids, "cpu"); }}});
 }
 
 void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found) {
@@ -194,22 +194,22 @@ void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found
     }
     if (paths.isEmpty()) return;
     const auto settled = [paths] { widgets::Settings().dismissRecordings(paths); };
-    views_.banner->tell(tr("Interrupted runs found: %1").arg(names.join(QStringLiteral(", "))),
-                        {{tr("Resume"),
-                          [this, paths, settled] {
-                              files_.leaving(tr("Resume"), [this, paths, settled] {
-                                  settled();
-                                  lab_.resume(paths);
-                              });
-                          }},
-                         {tr("Open"),
-                          [this, paths, settled] {
-                              files_.leaving(tr("Open"), [this, paths, settled] {
-                                  settled();
-                                  lab_.reopen(paths);
-                              });
-                          }},
-                         {tr("Discard offer"), settled}});
+    views_.banner->showMessage(tr("Interrupted runs found: %1").arg(names.join(QStringLiteral(", "))),
+                               {{tr("Resume"),
+                                 [this, paths, settled] {
+                                     files_.leaving(tr("Resume"), [this, paths, settled] {
+                                         settled();
+                                         lab_.resume(paths);
+                                     });
+                                 }},
+                                {tr("Open"),
+                                 [this, paths, settled] {
+                                     files_.leaving(tr("Open"), [this, paths, settled] {
+                                         settled();
+                                         lab_.reopen(paths);
+                                     });
+                                 }},
+                                {tr("Discard offer"), settled}});
 }
 
 void TrainingController::chooseDevice(const QString& backend) {
@@ -226,8 +226,8 @@ void TrainingController::resumeSelected() {
     if (run.resumable())
         lab_.resumeRuns({run.id});
     else
-        views_.banner->tell(tr("%1 can be resumed only after it was stopped or failed")
-                                .arg(QString::fromStdString(run.data->name)));
+        views_.banner->showMessage(tr("%1 can be resumed only after it was stopped or failed")
+                                       .arg(QString::fromStdString(run.data->name)));
 }
 
 }  // namespace normscope::app

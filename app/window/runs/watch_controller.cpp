@@ -47,8 +47,8 @@ WatchController::WatchController(Lab& lab, widgets::Banner& banner, QWidget& rat
     connect(&lab_, &Lab::watchTriggered, this, [this](const QStringList& lines) {
         const QString text = lines.join(u'\n');
         // All of them may have ended with that step.
-        if (!lab_.anyUnderWay()) return banner_.tell(text);
-        banner_.tell(pausedText(text), {{tr("Resume (Space)"), [this] { lab_.play(); }}});
+        if (!lab_.anyTraining()) return banner_.showMessage(text);
+        banner_.showMessage(pausedText(text), {{tr("Resume (Space)"), [this] { lab_.play(); }}});
     });
     connect(&lab_, &Lab::trainingChanged, this, [this] {
         // Resumed in another way.
@@ -66,7 +66,7 @@ void WatchController::editWatch() {
     QStringList names;
     for (const LabRun& run : lab_.runs())
         if (targets.count(run.id)) names << QString::fromStdString(run.data->name);
-    if (names.isEmpty()) return banner_.tell(tr("A reference is not trained: select another run"));
+    if (names.isEmpty()) return banner_.showMessage(tr("A reference is not trained: select another run"));
     auto* dialog =
         new widgets::WatchDialog(lab_.selected().recipe.watch, names.join(QStringLiteral(", ")), window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);

@@ -27,9 +27,10 @@ GalleryController::GalleryController(Lab& lab, SweepController& sweeps, widgets:
     connect(drawer_, &GalleryDrawer::stopRequested, &runs_, &GalleryRuns::stop);
     connect(drawer_, &GalleryDrawer::sweepRequested, this, &GalleryController::showSweep);
     connect(&runs_, &GalleryRuns::changed, this, &GalleryController::refresh);
-    connect(&runs_, &GalleryRuns::problem, &banner, [&banner](const QString& line) { banner.tell(line); });
+    connect(&runs_, &GalleryRuns::problem, &banner,
+            [&banner](const QString& line) { banner.showMessage(line); });
     connect(&runs_, &GalleryRuns::setAside, &banner, [&banner](const QString& folder) {
-        banner.tell(tr("The folder that was there is kept as %1").arg(folder));
+        banner.showMessage(tr("The folder that was there is kept as %1").arg(folder));
     });
 }
 

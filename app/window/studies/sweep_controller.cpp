@@ -47,7 +47,7 @@ SweepController::SweepController(Lab& lab, const Views& views, const QString& re
       views_(views),
       folder_(QDir(recordings_folder).filePath(QStringLiteral("sweeps"))),
       window_(window) {
-    connect(&sweeps_, &SweepRunner::opened, this, &SweepController::takeSweep);
+    connect(&sweeps_, &SweepRunner::opened, this, &SweepController::applySweep);
     connect(&sweeps_, &SweepRunner::changed, this, [this] {
         views_.map->updateSweep();
         if (!later_.isActive()) later_.start();
@@ -56,12 +56,12 @@ SweepController::SweepController(Lab& lab, const Views& views, const QString& re
     later_.setInterval(kBandInterval);
     connect(&later_, &QTimer::timeout, this, &SweepController::refreshBand);
     connect(&sweeps_, &SweepRunner::problem, views_.banner,
-            [this](const QString& line) { views_.banner->tell(line); });
+            [this](const QString& line) { views_.banner->showMessage(line); });
     connect(&sweeps_, &SweepRunner::rejected, this, [this](const QString& line) {
         if (dialog_)
             dialog_->showRejected(line);
         else
-            views_.banner->tell(line);
+            views_.banner->showMessage(line);
     });
     connect(&lab_, &Lab::runsChanged, this, &SweepController::showRuns);
     connect(&lab_, &Lab::recordingsAdded, this, &SweepController::showRuns);
@@ -72,14 +72,14 @@ void SweepController::connectViews() {
     connect(views_.map, &SweepView::runsRequested, &lab_, &Lab::addRecordings);
     connect(views_.map, &SweepView::scalarRequested, &sweeps_, &SweepRunner::setScalar);
     connect(views_.map, &SweepView::problem, views_.banner,
-            [this](const QString& line) { views_.banner->tell(line); });
+            [this](const QString& line) { views_.banner->showMessage(line); });
     connect(views_.map, &SweepView::closed, this, [this] { show(false); });
     connect(views_.band, &SweepBand::openBest, views_.map, &SweepView::openBest);
     connect(views_.band, &SweepBand::stopOrResume, this, &SweepController::stopOrResume);
     connect(views_.knobs, &widgets::KnobPanel::rangeMarked, this, &SweepController::createOver);
 }
 
-void SweepController::takeSweep() {
+void SweepController::applySweep() {
     views_.map->setSweep(sweeps_.sweep() ? &*sweeps_.sweep() : nullptr);
     if (!sweeps_.sweep()) return;
     refreshBand();
@@ -130,7 +130,7 @@ void SweepController::choose() {
 
 void SweepController::create() {
     if (sweeps_.running()) {
-        views_.banner->tell(tr("A sweep is being trained: stop it before another one starts"));
+        views_.banner->showMessage(tr("A sweep is being trained: stop it before another one starts"));
         return;
     }
     if (dialog_) return dialog_->activateWindow();
@@ -161,7 +161,7 @@ void SweepController::stopOrResume() {
     else if (sweeps_.sweep())
         sweeps_.resume(lab_.backend(), lab_.engineThreads());
     else
-        views_.banner->tell(tr("No sweep is open"));
+        views_.banner->showMessage(tr("No sweep is open"));
 }
 
 QString SweepController::specification() const {

@@ -57,7 +57,7 @@ class SweepController : public QObject {
 
   private:
     void connectViews();
-    void takeSweep();
+    void applySweep();
     void showRuns();
     void refreshBand();
 

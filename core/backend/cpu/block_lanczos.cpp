@@ -197,9 +197,9 @@ double shortfall(const std::vector<double>& values, const std::vector<double>& b
 
 /// When to check again: convergence is geometric, so two checks predict the third. A check costs a small
 /// decomposition, a superfluous extension two products.
-class Lookout {
+class ConvergenceSchedule {
   public:
-    explicit Lookout(int block) : block_(block), due_(4 * block) {}
+    explicit ConvergenceSchedule(int block) : block_(block), due_(4 * block) {}
     bool due(int dimension) const { return dimension >= due_; }
     /// `shortfall` > 0: not called after convergence.
     void saw(int dimension, double shortfall) {
@@ -233,12 +233,12 @@ Spectrum not_finite(int count, int size, const SpectrumOptions& options) {
 Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, ThreadPool& pool) {
     Bidiagonalisation spaces(map, options, pool);
     const int count = spaces.block();
-    Lookout lookout(count);
+    ConvergenceSchedule schedule(count);
     Bidiagonalisation::Ritz ritz;
     Spectrum s;
     for (;;) {
         if (!spaces.extend()) return not_finite(count, map.size, options);
-        if (!lookout.due(spaces.dimension()) && !spaces.full()) continue;
+        if (!schedule.due(spaces.dimension()) && !spaces.full()) continue;
         ritz = spaces.ritz();
         // Values beyond the requested ones locate the gap.
         const std::vector<double> residuals = spaces.residuals(ritz, std::min(spaces.dimension(), 3 * count));
@@ -249,7 +249,7 @@ Spectrum block_lanczos(const LinearMap& map, const SpectrumOptions& options, Thr
         for (std::size_t i = 0; i < noise.size(); ++i) s.top_error[i] += noise[i];
         s.converged = missing <= 0;
         if (s.converged || spaces.full()) break;  // a shortfall of −∞ predicts nothing
-        lookout.saw(spaces.dimension(), missing);
+        schedule.saw(spaces.dimension(), missing);
     }
     s.dimension = spaces.dimension();
     s.complete = spaces.complete();

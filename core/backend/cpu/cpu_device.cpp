@@ -29,7 +29,7 @@ struct FreeBlock {
 void* aligned_block(std::size_t bytes) {
     void* block = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
     if (!block) throw OutOfMemory("out of memory: " + std::to_string(bytes >> 20) + " MiB were asked for");
-    wish_large_pages(block, bytes);
+    advise_huge_pages(block, bytes);
     return block;
 }
 

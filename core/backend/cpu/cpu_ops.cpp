@@ -22,7 +22,7 @@ T value(const T* coefficient) {
 }  // namespace
 
 template <class T>
-bool CpuOps<T>::wants_transposed() const {
+bool CpuOps<T>::prefers_transposed() const {
     return std::is_same_v<T, float>;  // jit_gemm.h; the library that multiplies in float64 packs its operands
                                       // anyway
 }
@@ -221,7 +221,7 @@ template <class T>
 void CpuOps<T>::round_weights(std::size_t, T*) {}
 
 template <class T>
-void CpuOps<T>::first_not_finite(std::size_t count, const T* x, std::int64_t* place) {
+void CpuOps<T>::find_first_non_finite(std::size_t count, const T* x, std::int64_t* place) {
     const T* bad = std::find_if_not(x, x + count, [](T v) { return std::isfinite(v); });
     *place = bad == x + count ? -1 : bad - x;
 }

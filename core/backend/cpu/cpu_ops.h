@@ -12,7 +12,7 @@ class CpuOps : public Ops<T> {
   public:
     explicit CpuOps(const CpuKernels<T>& kernels) : kernels_(kernels) {}
 
-    bool wants_transposed() const override;
+    bool prefers_transposed() const override;
     int step_rows() const override;
 #define NORMSCOPE_OPERATION(name, parameters, names) void name parameters override;
 #include "core/backend/operations.inc"

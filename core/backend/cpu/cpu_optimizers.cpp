@@ -49,10 +49,10 @@ void CpuOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* 
 }
 
 template <class T>
-void CpuOps<T>::judge_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
-                           StepControl* control, StepReport* report, OptimizerNumbers* numbers,
-                           double* clip) {
-    normscope::judge_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
+void CpuOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
+                              StepControl* control, StepReport* report, OptimizerNumbers* numbers,
+                              double* clip) {
+    normscope::finalize_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
 }
 
 template <class T>
@@ -118,19 +118,19 @@ void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers*
     k.axpby(count, static_cast<T>(decay(*n, decays)), p, static_cast<T>(-n->lr * scale), direction.data(), p);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                        \
-    template void CpuOps<T>::begin_step(const StepRule&, int, std::int64_t, const StepControl*,         \
-                                        LossFactors<T>*, StepReport*);                                  \
-    template void CpuOps<T>::add_mean(std::size_t, const T*, double, double*);                          \
-    template void CpuOps<T>::judge_step(const StepRule&, const StepKnobs*, const double*, StepControl*, \
-                                        StepReport*, OptimizerNumbers*, double*);                       \
-    template void CpuOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);            \
-    template void CpuOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, \
-                                   const T*, T*, T*, T*);                                               \
-    template void CpuOps<T>::adam(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,  \
-                                  const T*, T*, T*, T*);                                                \
-    template void CpuOps<T>::sgd(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,   \
-                                 const T*, T*, T*);                                                     \
+#define NORMSCOPE_INSTANTIATE(T)                                                                           \
+    template void CpuOps<T>::begin_step(const StepRule&, int, std::int64_t, const StepControl*,            \
+                                        LossFactors<T>*, StepReport*);                                     \
+    template void CpuOps<T>::add_mean(std::size_t, const T*, double, double*);                             \
+    template void CpuOps<T>::finalize_step(const StepRule&, const StepKnobs*, const double*, StepControl*, \
+                                           StepReport*, OptimizerNumbers*, double*);                       \
+    template void CpuOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);               \
+    template void CpuOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,    \
+                                   const T*, T*, T*, T*);                                                  \
+    template void CpuOps<T>::adam(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,     \
+                                  const T*, T*, T*, T*);                                                   \
+    template void CpuOps<T>::sgd(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,      \
+                                 const T*, T*, T*);                                                        \
     template void CpuOps<T>::muon(int, int, bool, const OptimizerNumbers*, const double*, const T*, T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

@@ -15,13 +15,13 @@ namespace {
 
 // A block of op(B), at most 128 KiB, is read again for every row of A: it stays in the second-level cache.
 constexpr int kColumns = 64, kDepth = 512;
-constexpr int kFewest = 16;  ///< rows or columns, below which OpenBLAS is as fast
+constexpr int kMin = 16;  ///< rows or columns, below which OpenBLAS is as fast
 
 }  // namespace
 
 bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
               const float* B, int ldb, bool add, float* C, int ldc) {
-    if (M < kFewest || N < kFewest || (transpose_a && transpose_b)) return false;
+    if (M < kMin || N < kMin || (transpose_a && transpose_b)) return false;
     // libxsmm counts columns first: there GEMM computes Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
     // operand must not be transposed. So a block of a B stored as [N, K] is transposed first.
     thread_local std::vector<float> transposed;

@@ -9,7 +9,7 @@
 
 namespace normscope {
 
-void wish_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
+void advise_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) {
 #ifdef __linux__
     // Only whole large pages inside the block: the advice must not cover neighbouring memory.
     constexpr std::uintptr_t page = std::uintptr_t{1} << 21;

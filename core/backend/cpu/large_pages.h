@@ -9,7 +9,7 @@ namespace normscope {
 /// Asks the system to back a block of memory that was not touched yet with large pages (2 MiB on Linux). A
 /// step accesses tens of MiB; with small pages address translation takes more than a tenth of its time. A
 /// hint: ignored on systems without large pages.
-void wish_large_pages(void* block, std::size_t bytes);
+void advise_huge_pages(void* block, std::size_t bytes);
 
 /// Resizes to `count` entries, on large pages and zero where newly allocated. Old entries are kept only if
 /// the block does not move.
@@ -18,7 +18,7 @@ void resize_on_large_pages(std::vector<T>& values, std::size_t count) {
     if (count > values.capacity()) {
         std::vector<T>().swap(values);
         values.reserve(count);
-        wish_large_pages(values.data(), count * sizeof(T));
+        advise_huge_pages(values.data(), count * sizeof(T));
     }
     values.resize(count);
 }

@@ -11,8 +11,8 @@ namespace normscope {
 
 namespace {
 constexpr int kRowPiece = 64, kColumnPiece = 512;  // tile of one thread
-constexpr double kNothingLeft = 1e-15;             // of the largest norm seen
-constexpr double kKept =
+constexpr double kNegligible = 1e-15;              // of the largest norm seen
+constexpr double kStored =
     0.5;  // a row that keeps this share of its norm has lost no accuracy ("twice is enough")
 
 int pieces(int count, int piece) {
@@ -80,7 +80,7 @@ bool OrthonormalRows::take(int given, std::vector<double>& coefficients) {
     // Then one by one against the new rows before it; against all again where so much cancelled that
     // round-off shows.
     const int before = count_;
-    const double nothing = kNothingLeft * largest_;
+    const double nothing = kNegligible * largest_;
     for (std::size_t r = 0; r < rows && count_ < size_; ++r) {
         double* mine = next(1);
         const double* from = x + r * width();
@@ -96,7 +96,7 @@ bool OrthonormalRows::take(int given, std::vector<double>& coefficients) {
             }
             project_out(first, count_, 1, mine, noted, stride);
             const double left = norm(mine);
-            const bool settled = left > kKept * length && left > nothing;
+            const bool settled = left > kStored * length && left > nothing;
             length = left;
             if (settled) break;
         }

@@ -49,7 +49,7 @@ int ThreadPool::take(std::size_t thread) {
     return fullest.next < fullest.end ? --fullest.end : -1;
 }
 
-void ThreadPool::take_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock) {
+void ThreadPool::run_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock) {
     for (int mine = take(thread); mine >= 0; mine = take(thread)) {
         const auto* piece = piece_;
         lock.unlock();
@@ -72,7 +72,7 @@ void ThreadPool::work(std::size_t thread) {
         wake_.wait(lock, [&] { return stop_ || round_ != seen; });
         if (stop_) return;
         seen = round_;
-        take_pieces(thread, lock);
+        run_pieces(thread, lock);
     }
 }
 
@@ -92,7 +92,7 @@ void ThreadPool::run(int count, const std::function<void(int)>& piece) {
     error_ = nullptr;
     ++round_;
     wake_.notify_all();
-    take_pieces(0, lock);
+    run_pieces(0, lock);
     done_.wait(lock, [&] { return unfinished_ == 0; });
     piece_ = nullptr;
     if (auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);

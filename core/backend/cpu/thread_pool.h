@@ -34,7 +34,7 @@ class ThreadPool {
         int next = 0, end = 0;
     };
     void work(std::size_t thread);
-    void take_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock);
+    void run_pieces(std::size_t thread, std::unique_lock<std::mutex>& lock);
     /// A piece of this thread's share, or, when that is empty, the last one of the largest other share; −1:
     /// none.
     int take(std::size_t thread);

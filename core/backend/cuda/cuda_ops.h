@@ -29,7 +29,7 @@ class CudaOps final : public Ops<T> {
           policy_(policy),
           stored_tokens_(stored_tokens) {}
 
-    bool wants_transposed() const override { return false; }
+    bool prefers_transposed() const override { return false; }
     int step_rows() const override { return std::numeric_limits<int>::max(); }
     bool needs_probabilities(int n, int d_head) const override {
         return n <= stored_tokens_ || !can_tile(d_head);

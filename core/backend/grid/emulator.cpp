@@ -24,7 +24,7 @@ namespace normscope::grid {
 namespace {
 
 constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;  // reserved, not used
-constexpr std::size_t kResidentBlocks = 2, kMostThreads = 1024, kSharedGap = 64;
+constexpr std::size_t kResidentBlocks = 2, kMaxThreads = 1024, kSharedGap = 64;
 
 /// The inputs of the lanes of one mask to a warp function. A lane reads its result before the next call, so
 /// one entry per mask suffices.
@@ -107,7 +107,7 @@ std::mutex one_launch;
 std::uint32_t launches = 0;
 
 // Blocks, their fibers' stacks above all, are used again by the next launch.
-std::vector<Block>& kept_blocks() {
+std::vector<Block>& caching_allocator() {
     static std::vector<Block> blocks(kResidentBlocks);
     return blocks;
 }
@@ -167,7 +167,7 @@ void start(Block& b, std::uint32_t linear) {
     b.shared_used = b.declared = 0;
     b.dynamic = nullptr;
     if (l.dynamic_shared > 0) {
-        device_memory().hand_over(b.shared, l.dynamic_shared);
+        device_memory().mark_uninitialised(b.shared, l.dynamic_shared);
         b.dynamic = b.shared;
         b.shared_used = (l.dynamic_shared + kSharedGap + 63) / 64 * 64;
     }
@@ -187,7 +187,7 @@ void start(Block& b, std::uint32_t linear) {
     }
 }
 
-std::string stuck(const Block& b) {
+std::string deadlock_text(const Block& b) {
     for (std::size_t w = 0; w < b.warps.size(); ++w)
         if (const std::uint32_t waiting = b.warps[w].alive & ~b.warps[w].at_barrier)
             return "thread " + std::to_string(w * kWarp + static_cast<unsigned>(std::countr_zero(waiting))) +
@@ -226,7 +226,7 @@ void run_all(Launch& l) {
     std::iota(order.begin(), order.end(), 0u);
     if (schedule.order == Schedule::Order::Drawn)
         for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-    std::vector<Block>& blocks = kept_blocks();
+    std::vector<Block>& blocks = caching_allocator();
     for (Block& b : blocks) b.alive = 0;
     std::size_t next = 0;
     const Thread* last = nullptr;
@@ -241,7 +241,7 @@ void run_all(Launch& l) {
         if (!t) {
             const auto waiting =
                 std::find_if(blocks.begin(), blocks.end(), [](const Block& b) { return b.alive > 0; });
-            l.failure = stuck(*waiting);
+            l.failure = deadlock_text(*waiting);
             return;
         }
         running = t;
@@ -270,7 +270,7 @@ CheckedMemory& device_memory() {
 }
 
 void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynamic_shared, const Body& body) {
-    if (block.count() == 0 || block.count() > kMostThreads)
+    if (block.count() == 0 || block.count() > kMaxThreads)
         throw GridFault(std::string(kernel) + ": a block of " + std::to_string(block.count()) +
                         " threads, allowed 1 … 1024");
     if (grid.count() == 0) throw GridFault(std::string(kernel) + ": an empty grid");
@@ -390,7 +390,7 @@ void* shared_array(const void* declaration, std::size_t bytes) {
             fault("declares more shared memory than the " + std::to_string(kDeclaredSharedBytes) +
                   " bytes of a block");
         array = b.shared + b.shared_used;
-        device_memory().hand_over(array, bytes);
+        device_memory().mark_uninitialised(array, bytes);
         b.shared_used = (b.shared_used + bytes + kSharedGap + 63) / 64 * 64;
     }
     return array;
@@ -406,7 +406,7 @@ void begin_copy(void* shared, const void* global, bool wanted) {
         std::memcpy(copy.bytes, global, sizeof copy.bytes);
     }
     plain_access(shared, sizeof copy.bytes, true);
-    device_memory().hand_over(shared, sizeof copy.bytes);  // unreadable from now on
+    device_memory().mark_uninitialised(shared, sizeof copy.bytes);  // unreadable from now on
     if (launch->random->next() & 1) std::memcpy(shared, copy.bytes, sizeof copy.bytes);
     running->copies.push_back(copy);
 }
@@ -415,10 +415,11 @@ void commit_copies() {
     ++running->group;
 }
 
-void wait_for_copies(int groups_left) {
+void wait_for_copies(int pending_groups) {
     std::vector<Copy>& copies = running->copies;
-    const auto done = std::partition(copies.begin(), copies.end(),
-                                     [&](const Copy& c) { return c.group >= running->group - groups_left; });
+    const auto done = std::partition(copies.begin(), copies.end(), [&](const Copy& c) {
+        return c.group >= running->group - pending_groups;
+    });
     for (auto copy = done; copy != copies.end(); ++copy) {
         plain_access(copy->to, sizeof copy->bytes, true);
         std::memcpy(copy->to, copy->bytes, sizeof copy->bytes);

@@ -98,7 +98,7 @@ void plain_access(const void* address, std::size_t bytes, bool write);
 /// complete at once or at the wait, depending on the seed, and are not readable before.
 void begin_copy(void* shared, const void* global, bool wanted);
 void commit_copies();
-void wait_for_copies(int groups_left);
+void wait_for_copies(int pending_groups);
 /// Ends the launch with a fault of the calling thread, whose stack is abandoned: what lies on it is not
 /// destroyed, so the text is moved from.
 [[noreturn]] void fault(std::string&& what);

@@ -21,9 +21,9 @@
 #include <cuda_runtime.h>
 
 #define NORMSCOPE_SHARED(type, name, count) __shared__ type name[count]
-#define NORMSCOPE_DYNAMIC_SHARED(type, name)               \
-    extern __shared__ __align__(16) unsigned char room_[]; \
-    type* name = reinterpret_cast<type*>(room_)
+#define NORMSCOPE_DYNAMIC_SHARED(type, name)                  \
+    extern __shared__ __align__(16) unsigned char storage_[]; \
+    type* name = reinterpret_cast<type*>(storage_)
 
 namespace normscope::grid {
 using Stream = cudaStream_t;
@@ -132,16 +132,16 @@ template <class T, class Source>
 T shuffle_from(const void* place, std::uint32_t mask, T value, Source source) {
     T result;
     const unsigned from = source(this_thread().lane());
-    struct Brought {
+    struct LaneInput {
         T value;
         std::uint32_t from;
-    } brought{value, from};
-    warp_collect(mask, place, &brought, sizeof brought, &result, sizeof result,
+    } lane_input{value, from};
+    warp_collect(mask, place, &lane_input, sizeof lane_input, &result, sizeof result,
                  [](std::uint32_t lanes, const unsigned char(*in)[kWarpBytes],
                     unsigned char(*out)[kWarpBytes]) NORMSCOPE_UNCHECKED {
                      for (std::uint32_t lane = 0; lane < kWarp; ++lane) {
                          if (!(lanes >> lane & 1)) continue;
-                         Brought mine, theirs;
+                         LaneInput mine, theirs;
                          std::memcpy(&mine, in[lane], sizeof mine);
                          // From a lane that is not in the mask CUDA leaves the value undefined: here it is
                          // NaN bytes.

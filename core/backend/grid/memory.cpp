@@ -60,7 +60,7 @@ void CheckedMemory::set(const void* begin, std::size_t bytes, State state) {
     }
 }
 
-void CheckedMemory::hand_over(void* begin, std::size_t bytes) {
+void CheckedMemory::mark_uninitialised(void* begin, std::size_t bytes) {
     std::memset(begin, 0xff, bytes);
     set(begin, bytes, State::Allocated);
 }
@@ -83,7 +83,7 @@ void* CheckedMemory::allocate(std::size_t bytes) {
                         std::to_string(size_ - used_) + " free");
     blocks_.emplace(at, whole);
     used_ += whole;
-    hand_over(data_ + at, bytes);
+    mark_uninitialised(data_ + at, bytes);
     return data_ + at;
 }
 

@@ -57,7 +57,7 @@ class CheckedMemory {
 
     /// For memory that is allocated elsewhere (a block's shared memory): marks its cells as not allocated.
     void forget(void* begin, std::size_t bytes);
-    void hand_over(void* begin, std::size_t bytes);
+    void mark_uninitialised(void* begin, std::size_t bytes);
 
     /// An access of a kernel, with what other blocks have published to this one (by block: fences seen).
     /// Returns its fault, or an empty text.

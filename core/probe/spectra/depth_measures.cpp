@@ -30,7 +30,7 @@ double product_gain(double whole, std::span<const double> layers) {
 
 namespace {
 
-constexpr int kSpare = 8, kSweeps = 30;
+constexpr int kExtra = 8, kSweeps = 30;
 constexpr double kCertain = 1e-3;  // nat
 
 /// A frame of orthonormal rows, and the triangle of a pass: image of row r = Σ_c triangle[r, c]·(row c),
@@ -57,7 +57,7 @@ class Propagation {
         return orthonormal([&](OrthonormalRows& rows) { rows.draw(count_, rows.next(count_)); });
     }
     /// Applies all maps, forward or reverse (transposes), orthonormalised after each.
-    Frame carried(Frame frame, bool forth) {
+    Frame propagated(Frame frame, bool forth) {
         frame.logarithms.assign(k_, 0.0);
         frame.logarithm = 0;
         frame.triangle.assign(k_ * k_, 0.0);
@@ -160,17 +160,17 @@ std::vector<double> bound_errors(const Frame& there, const Frame& out, const Fra
 
 LyapunovExponents lyapunov_exponents(std::span<const LinearMap> maps, int count, std::uint64_t seed,
                                      ThreadPool& pool, const std::function<void()>& check) {
-    const int size = maps.front().size, carried = std::min(size, count + kSpare);
+    const int size = maps.front().size, propagated = std::min(size, count + kExtra);
     const auto wanted = static_cast<std::size_t>(count);
-    Propagation propagation(maps, carried, seed, pool, check);
+    Propagation propagation(maps, propagated, seed, pool, check);
     LyapunovExponents exponents;
-    exponents.values.assign(static_cast<std::size_t>(carried), std::numeric_limits<double>::quiet_NaN());
+    exponents.values.assign(static_cast<std::size_t>(propagated), std::numeric_limits<double>::quiet_NaN());
     exponents.errors = exponents.values;
     Frame there = propagation.random();
     for (int sweep = 0; sweep < kSweeps && there.finite; ++sweep) {
-        const Frame out = propagation.carried(there, true);
+        const Frame out = propagation.propagated(there, true);
         if (!out.finite) break;
-        const Frame back = propagation.carried(out, false);
+        const Frame back = propagation.propagated(out, false);
         if (!back.finite) break;
         for (std::size_t i = 0; i < exponents.values.size(); ++i)
             exponents.values[i] = out.logarithms[i] / static_cast<double>(maps.size());

@@ -19,7 +19,7 @@ MapEnds full_map_ends(const Transformer<double>& model, const Tape<double>& tape
                       const std::function<void()>& check) {
     Spectrum s;
     const LinearMap map = jacobian_map(model, tape, 0, begin, end, Jacobian::Backprop, pool);
-    if (end == begin + 1 && tape.length >= kLeastTokenBlocks &&
+    if (end == begin + 1 && tape.length >= kMinTokenBlocks &&
         token_by_token(model.spec(), begin, tape.length))
         s = token_spectrum(model, tape, 0, begin, 1, pool, check);
     else if (dense)

@@ -14,7 +14,7 @@ namespace normscope {
 inline constexpr int kFullMapProducts = 12;
 /// A feed-forward map over fewer tokens than this is searched as attention is: that is cheaper than a
 /// decomposition of every token's block, and its smallest value then has a bar down to 0.
-inline constexpr int kLeastTokenBlocks = 8;
+inline constexpr int kMinTokenBlocks = 8;
 
 /// The largest and the smallest singular value of a map; the true value lies within value ± error.
 struct MapEnds {

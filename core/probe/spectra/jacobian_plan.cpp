@@ -17,8 +17,8 @@ constexpr double kBudget = 4e9;     // operations; see the header
 constexpr double kWhole = 3e10;     // budget of the last token's blocks of all layers
 constexpr double kFullMap = 3.4e9;  // budget of the full map
 constexpr int kDenseFullMap = 128;  // n·d up to which the explicit matrix is affordable
-constexpr int kMostSequences = 8;
-constexpr std::size_t kMostTokens = 4;
+constexpr int kMaxSequences = 8;
+constexpr std::size_t kMaxTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
 
 /// Cost of float64 work on a stack of this shape, in operations of a large GEMM; slower work is counted
@@ -46,7 +46,7 @@ struct Cost {
     double full(double m, bool dense) const {
         const double directions = dense ? m * d : 2 * kFullMapProducts;  // J alone, or J and its transpose
         const double products = 2 * directions * m * pass(m);            // sub-layers, stack
-        const double feed_forward = m >= kLeastTokenBlocks && token_by_token(spec, 1, static_cast<int>(m))
+        const double feed_forward = m >= kMinTokenBlocks && token_by_token(spec, 1, static_cast<int>(m))
                                         ? m * (d * operations(0) + svd(d))
                                         : 0;
         return m * pass(m) + products + feed_forward + sublayers(m) +
@@ -95,7 +95,7 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
         break;
     }
     if (!plan.whole || !spec.causal) return plan;
-    plan.spread = std::min(kMostSequences, sequences);
+    plan.spread = std::min(kMaxSequences, sequences);
     left -= plan.spread * (cost.depth * cost.pass(n) * (n + cost.d) / kSinglePrecision + Cost::svd(cost.d));
     // The prefix's last token is measured already.
     std::set<int> tokens{length};
@@ -106,7 +106,7 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
         const bool new_place = token >= 1 && !tokens.contains(token);
         // From the second position on, a second sequence takes precedence.
         const double kept = tokens.size() > 2 ? sequence : 0;
-        if (!new_place || price > left - kept || tokens.size() == kMostTokens) continue;
+        if (!new_place || price > left - kept || tokens.size() == kMaxTokens) continue;
         tokens.insert(token);
         left -= price;
     }

@@ -34,15 +34,15 @@ BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int se
 template BlockMatrix token_block(const Transformer<float>&, const Tape<float>&, int, int, int);
 template BlockMatrix token_block(const Transformer<double>&, const Tape<double>&, int, int, int);
 
-WantedBlocks WantedBlocks::layers_from(int first, int count) const {
+RequestedBlocks RequestedBlocks::layers_from(int first, int count) const {
     if (all()) return {};
-    WantedBlocks part;
+    RequestedBlocks part;
     part.sublayers.assign(sublayers.begin() + 2 * first, sublayers.begin() + 2 * (first + count));
     return part;
 }
 
 std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                         const WantedBlocks& wanted, ThreadPool& pool,
+                                         const RequestedBlocks& wanted, ThreadPool& pool,
                                          const std::function<void()>& check) {
     const int count = 2 * model.spec().depth;
     std::vector<BlockMatrix> blocks(static_cast<std::size_t>(count));
@@ -55,8 +55,8 @@ std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const
 }
 
 std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                      const WantedBlocks& wanted, const std::vector<BlockMatrix>& sublayers,
-                                      ThreadPool& pool) {
+                                      const RequestedBlocks& wanted,
+                                      const std::vector<BlockMatrix>& sublayers, ThreadPool& pool) {
     const StackSpec& s = model.spec();
     std::vector<BlockMatrix> layers(static_cast<std::size_t>(s.depth));
     pool.run(s.depth, [&](int l) {

@@ -18,19 +18,19 @@ template <class T>
 BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end);
 
 /// The sub-layers of a model whose blocks are wanted; those of a layer only where both of its sub-layers are.
-struct WantedBlocks {
+struct RequestedBlocks {
     std::vector<bool> sublayers;  ///< [2D]; empty: all
     bool all() const { return sublayers.empty(); }
     bool sublayer(std::size_t k) const { return all() || sublayers[k]; }
     bool layer(std::size_t l) const { return sublayer(2 * l) && sublayer(2 * l + 1); }
     /// Of the layers from this one on, `count` of them.
-    WantedBlocks layers_from(int first, int count) const;
+    RequestedBlocks layers_from(int first, int count) const;
 };
 
 /// The blocks of the 2D sub-layers at sequence 0, empty where not wanted. `check` is called between them and
 /// may throw.
 std::vector<BlockMatrix> sublayer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                         const WantedBlocks& wanted, ThreadPool& pool,
+                                         const RequestedBlocks& wanted, ThreadPool& pool,
                                          const std::function<void()>& check);
 
 /// Whether a layer's block is the product of its sub-layers' blocks and the stack's that of its layers'.
@@ -40,8 +40,8 @@ inline bool blocks_multiply(const StackSpec& spec) {
 
 /// The blocks of the D layers, empty where not wanted; `sublayers` as sublayer_blocks() gives them.
 std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Tape<double>& tape,
-                                      const WantedBlocks& wanted, const std::vector<BlockMatrix>& sublayers,
-                                      ThreadPool& pool);
+                                      const RequestedBlocks& wanted,
+                                      const std::vector<BlockMatrix>& sublayers, ThreadPool& pool);
 
 /// The block of the whole stack; `layers` as layer_blocks() gives all of them.
 BlockMatrix stack_block(const Transformer<double>& model, const Tape<double>& tape,

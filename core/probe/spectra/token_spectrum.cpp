@@ -12,14 +12,14 @@ namespace normscope {
 
 namespace {
 constexpr int kWidest = 128;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr int kDirections = 8;  // at a time
 }  // namespace
 
 bool token_by_token(const StackSpec& spec, int sublayer, int length) {
     const auto d = static_cast<std::size_t>(spec.d_model);
     return sublayer % 2 == 1 && spec.d_model <= kWidest &&
-           static_cast<std::size_t>(length) * d * d * sizeof(double) <= kMostBytes;
+           static_cast<std::size_t>(length) * d * d * sizeof(double) <= kMaxBytes;
 }
 
 template <class T>

@@ -69,7 +69,7 @@ void remember(const State& state, const std::string& part) {
 /// The walker as a child process that writes its steps and one line.
 class Child {
   public:
-    static constexpr std::size_t kMostText = std::size_t{1} << 20;
+    static constexpr std::size_t kMaxText = std::size_t{1} << 20;
 
     Child(const std::string& walker, const std::string& path, const std::string& part) {
         int ends[2];
@@ -123,7 +123,7 @@ class Child {
             const ssize_t got = ::read(from_, buffer, sizeof buffer);
             if (got < 0 && errno == EINTR) continue;
             if (got <= 0) return Got::End;
-            if (text.size() < kMostText) text.append(buffer, static_cast<std::size_t>(got));
+            if (text.size() < kMaxText) text.append(buffer, static_cast<std::size_t>(got));
             return Got::Text;
         }
     }
@@ -309,11 +309,11 @@ void WalkAhead::finish() {
     walking_.clear();
 }
 
-void require_walked(const std::string& path) {
+void require_verified(const std::string& path) {
     WalkAhead(path, {}).finish();
 }
 
-void trust_as_it_is(const std::string& path) {
+void mark_verified(const std::string& path) {
     State state{};
     if (state_of(path, state)) remember(state, {});
 }

@@ -31,7 +31,7 @@ std::string installed_walker();
 
 /// InputError, one line, where the file makes the walker crash, run out of time or reject. SystemError where
 /// the walker cannot be started. Cheap for a file that has not changed since it was last checked.
-void require_walked(const std::string& path);
+void require_verified(const std::string& path);
 
 /// Of the runs of an outline's part: every `among`-th, beginning with that one.
 struct WalkShare {
@@ -53,9 +53,9 @@ class WalkAhead {
     WalkAhead& operator=(const WalkAhead&) = delete;
 
     /// Returns when the walkers have ended the next step: the first is of each of them, each further one is a
-    /// run. Errors as require_walked().
+    /// run. Errors as require_verified().
     void next();
-    /// Returns when all have ended them all, and remembers the part as checked. Errors as require_walked().
+    /// Returns when all have ended them all, and remembers the part as checked. Errors as require_verified().
     void finish();
 
   private:
@@ -83,6 +83,6 @@ struct OutlinePart {
 std::optional<OutlinePart> outline_of(const std::string& part);
 
 /// Marks a file that this process has just written as checked.
-void trust_as_it_is(const std::string& path);
+void mark_verified(const std::string& path);
 
 }  // namespace normscope

@@ -42,13 +42,13 @@ constexpr double kFollowerShare = 0.5;   // and the probability that the next wo
 }  // namespace
 
 MarkovCorpus::MarkovCorpus() {
-    spell_words();
+    generate_words();
     link_words();
     find_stationary_state();
     find_entropies();
 }
 
-void MarkovCorpus::spell_words() {
+void MarkovCorpus::generate_words() {
     // Letters in the order of their frequency in English; consonants and vowels alternate.
     constexpr std::array<std::string_view, 2> alphabets{"tnshrdlcmwfgpbvkjxqz", "eaoiuy"};
     std::array<std::vector<double>, 2> letters;

@@ -39,7 +39,7 @@ class MarkovCorpus final : public Corpus {
     static char letter(std::int32_t token) { return token == 0 ? ' ' : static_cast<char>('a' + token - 1); }
 
   private:
-    void spell_words();
+    void generate_words();
     void link_words();
     void find_stationary_state();
     void find_entropies();

@@ -175,7 +175,7 @@ class ClaimsCheckTest : public QObject {
         check.cancel();
         QVERIFY(!check.running());
         const qsizetype before = arrived.size();
-        QTest::qWait(500);
+        QTest::qWait(500);  // in which none may arrive
         QCOMPARE(arrived.size(), before);
         QVERIFY(std::size_t(before) < check.wanted());
         QCOMPARE(check.shown()->results.size(), std::size_t(before));
@@ -265,7 +265,7 @@ class ClaimsCheckTest : public QObject {
     void whatCannotBeMeasuredStatesTheReason() {
         Bench b;
         b.lab->commitKey("data.source", "text");
-        QVERIFY(b.lab->selected().awaitsFile());
+        QVERIFY(b.lab->selected().needsFile());
         ClaimsCheck& check = ClaimsCheck::of(*b.lab);
         QVERIFY(!check.obstacle().isEmpty());
         check.start();

@@ -2,8 +2,8 @@
 #include "app/lab/engine/engine_worker.h"
 
 #include "app/lab/engine/worker_thread.h"
+#include "core/run/complete_run.h"
 #include "core/run/watchpoints.h"
-#include "core/run/whole_run.h"
 #include "tests/app/window/small_recipe.h"
 #include "tests/support/test_main.h"
 
@@ -323,13 +323,13 @@ class EngineWorkerTest : public QObject {
         QTRY_VERIFY(b.together("b").steps.rows() > 2);
         b.engine->setPaused(true);
         b.engine.drain();
-        QTest::qWait(50);
+        QTest::qWait(50);  // rows that are on their way
         const auto rows = b.together("a").steps.rows(), rows_b = b.together("b").steps.rows();
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which none may arrive
         QCOMPARE(b.together("a").steps.rows(), rows);
         b.engine->singleStep();
         QTRY_COMPARE(b.together("b").steps.rows(), rows_b + 1);
-        QTest::qWait(50);
+        QTest::qWait(50);  // in which no further one may arrive
         QCOMPARE(b.together("a").steps.rows(), rows + 1);
         QCOMPARE(b.together("b").steps.rows(), rows_b + 1);
     }
@@ -349,7 +349,7 @@ class EngineWorkerTest : public QObject {
             return steps;
         };
         QTRY_COMPARE_WITH_TIMEOUT(rows("b"), 1u, 20000);
-        QTest::qWait(100);
+        QTest::qWait(100);        // in which no further row may arrive
         QCOMPARE(rows("a"), 1u);  // both at step 0, and there they stay
         QCOMPARE(rows("b"), 1u);
         QCOMPARE(events("a", kWatchEvent), std::vector<std::int64_t>{0});
@@ -360,7 +360,7 @@ class EngineWorkerTest : public QObject {
         b.engine->setPaused(false);
         QTRY_COMPARE_WITH_TIMEOUT(rows("a"), 2u, 20000);
         QTRY_COMPARE_WITH_TIMEOUT(rows("b"), 2u, 20000);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which no further row may arrive
         QCOMPARE(rows("a"), 2u);
         QCOMPARE(events("b", kWatchesEvent), std::vector<std::int64_t>{1});
         QCOMPARE(events("b", kWatchEvent), std::vector<std::int64_t>{1});
@@ -372,7 +372,7 @@ class EngineWorkerTest : public QObject {
         // The bits are those of runs without watchpoints.
         ThreadPool pool(1);
         for (const auto& [id, scheme] : {std::pair{"a", Scheme::Pre}, {"b", Scheme::Post}}) {
-            const RunData plain = whole_run(smallRecipe(scheme, 40), "plain", pool), run = b.together(id);
+            const RunData plain = complete_run(smallRecipe(scheme, 40), "plain", pool), run = b.together(id);
             QCOMPARE(run.steps.rows(), 40u);
             QCOMPARE(*run.steps.find("loss"), *plain.steps.find("loss"));
             QCOMPARE(*run.steps.find("grad_norm"), *plain.steps.find("grad_norm"));
@@ -416,7 +416,7 @@ class EngineWorkerTest : public QObject {
         QVERIFY(last);
         QCOMPARE(static_cast<std::size_t>(last->step), b.together("a").steps.rows());
 
-        // Nobody recorded: all of it waits, in one piece.
+        // No thread recorded: all of it waits, in one piece.
         const auto waiting = b.engine->recordings()->take();
         QCOMPARE(waiting.size(), 1u);
         QVERIFY(waiting[0].header && waiting[0].ends && waiting[0].failure.empty());
@@ -427,7 +427,7 @@ class EngineWorkerTest : public QObject {
 
     /// An interface that hangs and a recorder that does not come: neither is sent an event a step, and
     /// nothing is lost.
-    void whatNobodyTakesGathersInOnePiece() {
+    void whatIsNotReadGathersInOnePiece() {
         // Written in the engine's thread; frameShown() is never called.
         std::mutex mutex;
         std::vector<FramePtr> frames;

@@ -50,7 +50,7 @@ struct LabBench {
         return widgets::buildPanel(panel, lab->panelInput(panel, {}));
     }
     bool measured() const { return lab->exact() && run(0).probes.count("jacobian"); }
-    bool ended() const { return !lab->playing() && !lab->anyUnderWay(); }
+    bool ended() const { return !lab->playing() && !lab->anyTraining(); }
 
     /// The runs that a search finds; throws where it does not answer once.
     QList<app::InterruptedRun> interrupted() const {

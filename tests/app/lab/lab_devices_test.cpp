@@ -148,7 +148,7 @@ class LabDevicesTest : public QObject {
                      .hasMatch(),
                  qPrintable(failed[0].second));
         // The other run and the exploration continue.
-        QVERIFY(b.find(other)->underWay() && b.lab->playing());
+        QVERIFY(b.find(other)->isTraining() && b.lab->playing());
         auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
         QTRY_COMPARE(b.lab->deviceUse().backend, std::string("cpu"));
@@ -164,10 +164,10 @@ class LabDevicesTest : public QObject {
         const auto at = static_cast<std::size_t>(known.back().step);
         const auto checkpoint = std::get<CheckpointPtr>(known.back().source.from);
         b.lab->resumeRuns({lost}, "cpu");
-        QTRY_VERIFY_WITH_TIMEOUT(b.find(lost)->underWay() && b.run(1).steps.rows() > at + 20, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.find(lost)->isTraining() && b.run(1).steps.rows() > at + 20, 20000);
         QCOMPARE(b.run(1).backend, std::string("cpu"));
         QCOMPARE(b.lab->failedRuns().size(), 0u);
-        QVERIFY(b.find(other)->underWay());
+        QVERIFY(b.find(other)->isTraining());
         b.lab->stop();
         QTRY_VERIFY(b.ended());
         const std::vector<double> expected = lossesFrom(*checkpoint, 20);

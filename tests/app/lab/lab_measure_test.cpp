@@ -79,7 +79,7 @@ class LabMeasureTest : public QObject {
         QVERIFY(sameBits(*b.run(0).sample_of("growth", 21), *wanted.sample_of("growth", 21)));
     }
 
-    void measuringLeavesATrainingUnderWayAlone() {
+    void measuringLeavesARunningTrainingAlone() {
         Bench b;
         std::vector<Recipe> recipes;
         for (int i : {0, 1}) {
@@ -148,7 +148,7 @@ class LabMeasureTest : public QObject {
         QVERIFY(b.lab->measuring());
         b.lab->measureHere();
         QVERIFY(!b.lab->measuring());
-        QTest::qWait(300);
+        QTest::qWait(300);  // in which no sample may arrive
         QVERIFY(!b.run(0).sample_of("growth", 2990));
         QCOMPARE(b.problems, QStringList());
     }

@@ -63,7 +63,7 @@ struct Bench : normscope::test::LabBench {
 class TestLabOutline : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void theFirstPictureIsOfTheOutline() {
+    void theFirstFigureIsOfTheOutline() {
         Bench b;
         b.openInOutline();
         QCOMPARE(b.lab->lastStep(), kSteps - 1);
@@ -138,11 +138,11 @@ class TestLabOutline : public QObject {
         QCOMPARE(b.problems, QStringList());
         // An order is given up between two runs.
         IoWorker worker(b.folder.path());
-        auto request = std::make_shared<RestRequest>();
+        auto request = std::make_shared<RemainderRequest>();
         for (const RunData& run : open_outline(b.path.toStdString(), {}, 0).runs)
             request->runs.push_back(run.unread);
-        QSignalSpy answered(&worker, &IoWorker::restRead);
-        worker.readRest(request);
+        QSignalSpy answered(&worker, &IoWorker::remainderRead);
+        worker.readRemainder(request);
         request->cancelled = true;
         QCoreApplication::processEvents();
         QCoreApplication::processEvents();

@@ -199,7 +199,7 @@ class LabRepliesTest : public QObject {
         b.lab->startOver();
         b.interrupted();  // the files answer in turn: the fork's checkpoint came before this
         QCOMPARE(b.lab->runs().size(), 2u);
-        QVERIFY(!b.lab->anyUnderWay());
+        QVERIFY(!b.lab->anyTraining());
     }
 
     void anImportDoesNotLandInAnotherSession() {
@@ -235,7 +235,7 @@ class LabRepliesTest : public QObject {
         b.lab->startOver();
         b.interrupted();
         QCOMPARE(b.lab->runs().size(), 2u);
-        QVERIFY(!b.lab->anyUnderWay());
+        QVERIFY(!b.lab->anyTraining());
     }
 
     /// Stopping takes a last checkpoint of each run; a run of the next session may have the same id.
@@ -410,7 +410,7 @@ class LabRepliesTest : public QObject {
         QCOMPARE(b.lab->runs().size(), 2u);
         for (const LabRun& run : b.lab->runs()) {
             QCOMPARE(run.data->steps.rows(), 0u);
-            QVERIFY(run.checkpoints.empty() && !run.underWay() && run.data->events.empty());
+            QVERIFY(run.checkpoints.empty() && !run.isTraining() && run.data->events.empty());
         }
         QVERIFY(!b.lab->playing() && !b.lab->unsaved());
         post->held.clear();
@@ -431,7 +431,7 @@ class LabRepliesTest : public QObject {
         QVERIFY(b.lab->runs()[0].id != id);
         // What was replaced while it trained has stopped.
         QCOMPARE(b.run(0).outcome.state, RunState::Interrupted);
-        QVERIFY(!b.lab->anyUnderWay() && !b.lab->playing());
+        QVERIFY(!b.lab->anyTraining() && !b.lab->playing());
         b.lab->undoStack()->redo();
         QCOMPARE(b.lab->runs()[0].id, id);
         b.lab->play();

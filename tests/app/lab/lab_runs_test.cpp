@@ -21,7 +21,7 @@ bool bothTrain(const Bench& b) {
 class LabRunsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
-    void startingOneRunAnewLeavesTheOtherTraining() {
+    void startingOneRunAgainLeavesTheOtherTraining() {
         Bench b(100000);
         b.lab->play();
         QTRY_VERIFY(bothTrain(b));
@@ -35,12 +35,12 @@ class LabRunsTest : public QObject {
         QVERIFY(b.lab->playing());
         auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10 && b.run(1).steps.rows() > 3);
-        QVERIFY(b.lab->runs()[0].underWay());
+        QVERIFY(b.lab->runs()[0].isTraining());
 
         b.lab->undoStack()->undo();  // the new run ends, the other continues
         QCOMPARE(b.lab->runs()[1].id, replaced);
         QCOMPARE(b.run(1).outcome.state, RunState::Interrupted);
-        QVERIFY(b.lab->runs()[0].underWay() && b.lab->playing());
+        QVERIFY(b.lab->runs()[0].isTraining() && b.lab->playing());
         rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
         b.lab->stop();
@@ -56,9 +56,9 @@ class LabRunsTest : public QObject {
         b.lab->selectRun(1);
         b.lab->commitKey("stack.heads", 3);  // 16 is no multiple of 3
         b.lab->startAsNewRun();
-        QTRY_VERIFY(!b.lab->runs()[1].underWay());
+        QTRY_VERIFY(!b.lab->runs()[1].isTraining());
         QCOMPARE(b.run(1).outcome.state, RunState::Prepared);
-        QVERIFY(b.lab->runs()[0].underWay() && b.lab->playing());
+        QVERIFY(b.lab->runs()[0].isTraining() && b.lab->playing());
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
         b.lab->stop();
@@ -106,9 +106,9 @@ class LabRunsTest : public QObject {
 
     void aDepthDragDownAndUpKeepsTheOverrides() {
         Bench b;
-        LayerOverride by_hand{1, {}, {}};
-        by_hand.attn.in = false;
-        b.lab->setLayers({by_hand}, "by hand");
+        LayerOverride manual{1, {}, {}};
+        manual.attn.in = false;
+        b.lab->setLayers({manual}, "by hand");
         const int entries = b.lab->undoStack()->count();
         b.lab->beginDrag();
         b.lab->dragKey("stack.depth", 1);
@@ -150,7 +150,7 @@ class LabRunsTest : public QObject {
         QTRY_VERIFY(b.run(1).steps.rows() > static_cast<std::size_t>(at) + 5);
         for (std::size_t i = 0; i < b.run(1).steps.rows(); ++i)
             QCOMPARE(b.run(1).steps.step[i], static_cast<std::int64_t>(i));
-        QVERIFY(b.lab->runs()[0].underWay());
+        QVERIFY(b.lab->runs()[0].isTraining());
         b.lab->stop();
         QTRY_VERIFY(b.ended());
     }
@@ -185,7 +185,7 @@ class LabRunsTest : public QObject {
     }
 
     /// Explored runs are kept while their start is the same: the rounding and the optimizer belong to it.
-    void everyKnobThatMovesTheStartIsMeasuredAnew() {
+    void everyKnobThatMovesTheStartIsMeasuredAgain() {
         Bench b;
         b.lab->setVisibleProbes({"growth", "updates"});
         b.lab->commitKey("precision", "bf16");

@@ -100,7 +100,7 @@ class LabTest : public QObject {
         delta.probes = {b.run(0).probes.at("growth").back()};
         for (auto& array : delta.probes[0].arrays) array.data.assign(array.data.size(), 1234);
         QSignalSpy taken(b.lab.get(), &Lab::frameTaken);
-        b.lab->takeFrame(std::make_shared<const Frame>(
+        b.lab->applyFrame(std::make_shared<const Frame>(
             Frame{1, Frame::Kind::Explore, {{"a", nullptr, delta}}, true, 1, 0}));
         QCOMPARE(b.rms(0), before);
         QCOMPARE(taken.count(), 0);
@@ -120,10 +120,10 @@ class LabTest : public QObject {
 
     void overridesAreSetAndResetAsOneEntryEach() {
         Bench b;
-        LayerOverride by_hand;
-        by_hand.index = 1;
-        by_hand.ffn.b = 0.5;
-        b.lab->setLayers({by_hand}, "b of layer 2");
+        LayerOverride manual;
+        manual.index = 1;
+        manual.ffn.b = 0.5;
+        b.lab->setLayers({manual}, "b of layer 2");
         QCOMPARE(b.lab->undoStack()->undoText(), "b of layer 2");
         QCOMPARE(sublayer_rule(b.lab->runs()[0].recipe.stack, 1, Sublayer::FeedForward).b, 0.5);
         QVERIFY(b.lab->runs()[1].recipe.stack.layers.empty());  // the selected run alone
@@ -181,7 +181,7 @@ class LabTest : public QObject {
         QSignalSpy changed(b.lab.get(), &Lab::noticesChanged);
         Frame frame{last->generation, Frame::Kind::Explore, {{"a", b.lab->runs()[0].data, {}}}, true, 1, 0};
         frame.runs[0].gate_warnings = {"blocks.0.gate: 1 − act(g) = −0.1"};
-        b.lab->takeFrame(std::make_shared<const Frame>(frame));
+        b.lab->applyFrame(std::make_shared<const Frame>(frame));
         QCOMPARE(changed.count(), 1);
         QCOMPARE(b.lab->runs()[0].gate_warnings.size(), 1u);
     }
@@ -358,7 +358,7 @@ class LabTest : public QObject {
         QCOMPARE(b.lab->runs().size(), 3u);
     }
 
-    void aWrongValueIsToldAndChangesNothing() {
+    void aWrongValueIsReportedAndChangesNothing() {
         Bench b;
         b.lab->commitKey("stack.depth", -3);
         QCOMPARE(b.problems.size(), 1);
@@ -456,7 +456,7 @@ class LabTest : public QObject {
         const auto runs = cut.interrupted();
         QCOMPARE(runs.size(), 2);
         cut.lab->resume({runs[0].path, runs[1].path});
-        QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].underWay() || cut.run(0).steps.rows() == 600, 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(cut.lab->runs()[0].isTraining() || cut.run(0).steps.rows() == 600, 30000);
         QTRY_VERIFY_WITH_TIMEOUT(cut.ended() && cut.run(0).steps.rows() == 600, 30000);
         QCOMPARE(cut.problems, QStringList());
         for (int i = 0; i < 2; ++i) {

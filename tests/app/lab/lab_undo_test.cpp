@@ -118,7 +118,7 @@ class LabUndoTest : public QObject {
         b.lab->play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
         b.lab->startOver();
-        QVERIFY(!b.lab->playing() && !b.lab->anyUnderWay() && b.lab->exploring());
+        QVERIFY(!b.lab->playing() && !b.lab->anyTraining() && b.lab->exploring());
         b.lab->undoStack()->undo();
         for (const int i : {0, 1}) {
             const LabRun& run = b.lab->runs()[static_cast<std::size_t>(i)];
@@ -130,7 +130,7 @@ class LabUndoTest : public QObject {
         const std::string id = b.lab->runs()[0].id;
         b.lab->resumeRuns({id});
         const auto rows = b.run(0).steps.rows();
-        QTRY_VERIFY(b.lab->runs()[0].underWay() && b.run(0).steps.rows() > rows + 10);
+        QTRY_VERIFY(b.lab->runs()[0].isTraining() && b.run(0).steps.rows() > rows + 10);
         QCOMPARE(b.lab->runs()[0].id, id);
         b.lab->stop();
         QTRY_VERIFY(b.ended());
@@ -168,7 +168,7 @@ class LabUndoTest : public QObject {
         QTRY_VERIFY(b.ended());
         b.lab->undoStack()->redo();
         QCOMPARE(b.lab->runs().size(), 2u);
-        QVERIFY(!b.lab->runs()[1].underWay());
+        QVERIFY(!b.lab->runs()[1].isTraining());
     }
 
     void aStoryAndAPresetAreUndone() {

@@ -52,7 +52,7 @@ class ClipboardWindowTest : public QObject {
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
     }
 
-    void whatCannotBePastedIsToldInOneLine() {
+    void whatCannotBePastedIsReportedInOneLine() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const std::string before = recipe_json(b.lab().runs()[0].recipe);

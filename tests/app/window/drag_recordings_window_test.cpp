@@ -135,7 +135,7 @@ class DragRecordingsWindowTest : public QObject {
             QVERIFY(!shown);
             QTest::qWait(QApplication::doubleClickInterval() + 50);  // the next press begins a drag
         }
-        QTest::qWait(200);
+        QTest::qWait(200);  // in which nothing may be added
         QCOMPARE(b.lab().runs().size(), std::size_t(2));
     }
 };

@@ -134,7 +134,7 @@ class FindingsBandTest : public QObject {
         b.keepScreenshot("band-first-dark");
     }
 
-    void storiesAreToldFromTheirButtonsAndTheMenu() {
+    void storiesAreStartedFromTheirButtonsAndTheMenu() {
         WindowBench b;
         settle();
         widgets::StoryButtons* buttons = bandOf(b)->stories();

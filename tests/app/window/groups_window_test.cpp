@@ -70,8 +70,9 @@ class GroupsWindowTest : public QObject {
         b.makeSmall(4);
         b.lab().addSeeds(2);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
-        QTest::qWait(300);
-        const auto figure = b.cell("growth")->plot()->figure();
+        const auto* view = b.cell("growth")->plot();
+        QTRY_VERIFY(view->figure() && view->figure()->plots.front().bands.size() == 2);
+        const auto figure = view->figure();
         QCOMPARE(figure->run_names, (QStringList{"Pre-LN", "Post-LN"}));
         const widgets::Plot& plot = figure->plots.front();
         QCOMPARE(plot.curves.size(), 2u);
@@ -117,8 +118,7 @@ class GroupsWindowTest : public QObject {
         b.lab().addSeeds(2);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(5).outcome.state != RunState::Running, 30000);
-        QTest::qWait(300);
-        QCOMPARE(chipNames(b), (QStringList{"Pre-LN ×3", "Post-LN ×3"}));
+        QTRY_COMPARE(chipNames(b), (QStringList{"Pre-LN ×3", "Post-LN ×3"}));
         const auto* scrubber = b.find<widgets::TransportBar>("transportBar")->scrubber();
         QCOMPARE(scrubber->lanes().size(), 2u);
         QCOMPARE(scrubber->lanes()[1].recorded, qint64(5));
@@ -180,8 +180,7 @@ class GroupsWindowTest : public QObject {
         QCOMPARE(chipNames(b).size(), 6);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
-        QTest::qWait(300);
-        QCOMPARE(b.cell("training")->plot()->figure()->run_names.size(), 6);
+        QTRY_COMPARE(b.cell("training")->plot()->figure()->run_names.size(), 6);
         b.keepScreenshot("six-groups");
         b.window->appearance()->toggleTheme();
         b.keepScreenshot("six-groups-dark");

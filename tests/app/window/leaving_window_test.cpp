@@ -85,7 +85,7 @@ class LeavingWindowTest : public QObject {
         QSignalSpy failed(&b.lab(), &Lab::savingFailed);
         QTest::keyClick(question(b), Qt::Key_Return);
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, 20000);
-        QTest::qWait(50);
+        QTest::qWait(50);  // in which it may not close
         QVERIFY(b.window->isVisible() && b.window->isWindowModified());
     }
 
@@ -103,16 +103,16 @@ class LeavingWindowTest : public QObject {
         QVERIFY(b.window->isWindowModified());
     }
 
-    void aTrainingUnderWayIsAskedFor() {
+    void aRunningTrainingIsAskedFor() {
         WindowBench b;
         b.makeSmall(100000);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 3, 20000);
-        b.window->files()->askAndOpen(b.folder.filePath("none.h5"));
+        b.window->files()->confirmAndOpen(b.folder.filePath("none.h5"));
         QTRY_VERIFY(question(b) && question(b)->isVisible());
         QVERIFY(question(b)->text().contains("training"));
         QTest::keyClick(question(b), Qt::Key_Escape);
-        QVERIFY(b.lab().anyUnderWay());
+        QVERIFY(b.lab().anyTraining());
         b.lab().stop();
     }
 

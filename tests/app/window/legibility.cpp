@@ -20,7 +20,7 @@ using namespace widgets;
 
 namespace {
 
-constexpr double kLeastContrast = 4.5, kLeastShare = 0.65;
+constexpr double kMinContrast = 4.5, kMinShare = 0.65;
 
 int labelled(const std::vector<TickShape>& ticks) {
     return static_cast<int>(std::count_if(ticks.begin(), ticks.end(),
@@ -41,7 +41,7 @@ void checkTexts(const PlotView& view, QStringList& faults) {
     }
     const auto check = [&](const TextShape& text) {
         const QColor below = text.background.isValid() ? text.background : theme.background;
-        if (!text.text.isEmpty() && contrast(text.colour, below) < kLeastContrast)
+        if (!text.text.isEmpty() && contrast(text.colour, below) < kMinContrast)
             faults << QStringLiteral("'%1' has a contrast of %2")
                           .arg(text.text)
                           .arg(contrast(text.colour, below));
@@ -79,7 +79,7 @@ void checkAxes(const PlotView& view, QStringList& faults) {
         if (last && !few && (x < 4 || x > 8)) faults << QStringLiteral("the x axis has %1 labels").arg(x);
     }
     const double share = all.width() * all.height() / (double(view.width()) * view.height());
-    if (share < kLeastShare)
+    if (share < kMinShare)
         faults << QStringLiteral("the plot fills %1 % of its panel (%2 x %3 of %4 x %5)")
                       .arg(qRound(100 * share))
                       .arg(all.width())

@@ -28,7 +28,7 @@ using widgets::StepScrubber;
 
 namespace {
 
-constexpr int kLeast = 24;  // px: 18 pt at 96 dpi
+constexpr int kMin = 24;  // px: 18 pt at 96 dpi
 
 double textHeight(int px, QFont type) {
     type.setPixelSize(px);
@@ -101,7 +101,7 @@ class PresentationWindowTest : public QObject {
             if (!label->isVisible() || label->text().isEmpty()) continue;
             ++texts;
             const QFontMetrics metrics(label->font());
-            QVERIFY2(label->font().pixelSize() >= kLeast, qPrintable(label->text()));
+            QVERIFY2(label->font().pixelSize() >= kMin, qPrintable(label->text()));
             const QSize wanted =
                 label->wordWrap() || label->text().contains('\n')
                     ? metrics
@@ -115,9 +115,9 @@ class PresentationWindowTest : public QObject {
         QVERIFY(texts >= 10);
         for (const QAbstractButton* button : b.window->findChildren<QAbstractButton*>())
             if (button->isVisible() && !button->text().isEmpty())
-                QVERIFY2(button->font().pixelSize() >= kLeast, qPrintable(button->text()));
+                QVERIFY2(button->font().pixelSize() >= kMin, qPrintable(button->text()));
         // And every text of the plot; curves of 3 px.
-        const double line = textHeight(kLeast, b.window->font());
+        const double line = textHeight(kMin, b.window->font());
         int drawn = 0;
         for (const widgets::PlotLayout& plot : cell->plot()->figureLayout().plots) {
             for (const widgets::TextShape& text : plot.texts) {
@@ -388,7 +388,7 @@ class PresentationWindowTest : public QObject {
         }
     }
 
-    void aStatementThatIsFalseHereIsSaidToBe() {
+    void aStatementThatIsFalseHereIsReportedAsSuch() {
         WindowBench b;
         b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
         b.lab().commitKey(QStringLiteral("optimizer.lr"), 3e-5);  // nothing collapses, and nothing learns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/appearance_controller.h"
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/findings/findings_band.h"

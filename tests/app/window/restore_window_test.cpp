@@ -209,7 +209,7 @@ class RestoreWindowTest : public QObject {
         for (std::size_t row = 0; row < b.run(0).steps.rows(); ++row)
             QCOMPARE(b.run(0).steps.step[row], std::int64_t(row));
         b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyUnderWay());
+        QTRY_VERIFY(!b.lab().anyTraining());
     }
 
     /// What a kill leaves: the state names the recordings soon after they began, without a closing.
@@ -313,11 +313,11 @@ class RestoreWindowTest : public QObject {
         b.lab().commitKey("stack.residual_step", 0.5);
         MainWindow other(b.folder.filePath("recordings"), 1);
         other.show();
-        other.start(false);  // the first one's is its own
+        other.state()->start(false);  // the first one's is its own
         QCOMPARE(other.lab()->runs()[0].recipe.stack.residual_step, 1.0);
         other.lab()->commitKey("stack.residual_step", 0.25);
         b.window->close();
-        QTest::qWait(20);
+        QTest::qWait(20);  // the files' times differ then
         other.close();
         QVERIFY(QFile::exists(stateFile(b, 1)) && QFile::exists(stateFile(b, 2)));
         startAgain(b, false);  // the other still has its file
@@ -332,7 +332,7 @@ class RestoreWindowTest : public QObject {
         b.window.reset();
         b.open();
         b.window->state()->start(true);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which nothing may be restored
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
         b.window->state()->toggleRestoring();
         QVERIFY(!widgets::Settings().restores());
@@ -342,7 +342,7 @@ class RestoreWindowTest : public QObject {
         b.window.reset();
         b.open();
         b.window->state()->start(false);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which nothing may be restored
         QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
     }
 

@@ -150,7 +150,7 @@ class RunNumbersTest : public QObject {
         }
     }
 
-    void whatCannotBeMeasuredIsSaid() {
+    void whatCannotBeMeasuredIsStated() {
         RunData run = trained();
         auto& sample = run.probes["gradients"].back();
         sample.arrays[0].data[2] = std::nan("");

@@ -119,7 +119,7 @@ class RunsDrawerTest : public QObject {
         b.lab().selectRun(0);
         QTest::keyClick(b.find<QLineEdit>("recordingSearch"), Qt::Key_Return);
         QTRY_COMPARE(b.lab().selectedRun(), 2);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which nothing may be added
         QCOMPARE(b.lab().runs().size(), std::size_t(3));
         b.lab().undoStack()->undo();
         QCOMPARE(b.lab().runs().size(), std::size_t(2));
@@ -158,7 +158,7 @@ class RunsDrawerTest : public QObject {
         type(b, "0-damaged");
         b.keepScreenshot("drawer-damaged");
         QTest::keyClick(b.find<QLineEdit>("recordingSearch"), Qt::Key_Return);
-        QTest::qWait(100);
+        QTest::qWait(100);  // in which nothing may be added
         QCOMPARE(b.lab().runs().size(), std::size_t(2));
     }
 

@@ -214,7 +214,7 @@ class SessionWindowTest : public QObject {
         QCOMPARE(b.run(0).steps.rows(), 4u);
     }
 
-    void aFileThatIsNoSessionIsToldInOneLineAndNothingChanges() {
+    void aFileThatIsNoSessionIsReportedInOneLineAndNothingChanges() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const QString path = b.folder.filePath("letter.h5");
@@ -228,7 +228,7 @@ class SessionWindowTest : public QObject {
         QCOMPARE(b.run(0).name, std::string("Pre-LN"));
     }
 
-    void aFileThatCrashesTheLibraryIsToldInOneLineAndNothingChanges() {
+    void aFileThatCrashesTheLibraryIsReportedInOneLineAndNothingChanges() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         guard_foreign_files(NORMSCOPE_WALK);
@@ -253,11 +253,11 @@ class SessionWindowTest : public QObject {
         QTRY_VERIFY(b.window->views().banner->message().contains("Post-LN at step"));
         for (auto* button : b.window->views().banner->findChildren<QAbstractButton*>())
             if (button->text() == "Resume") QTest::mouseClick(button, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().anyUnderWay(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().anyTraining(), 20000);
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > rows + 3, 20000);
         b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyUnderWay());
+        QTRY_VERIFY(!b.lab().anyTraining());
     }
 };
 

@@ -150,7 +150,7 @@ class StableWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
         const Places start = placesOf(b);
-        b.window->views().banner->tell(QStringLiteral("Saved /home/a/session.h5"));
+        b.window->views().banner->showMessage(QStringLiteral("Saved /home/a/session.h5"));
         QVERIFY(b.window->views().banner->isVisible());
         settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));

@@ -42,7 +42,7 @@ void trainFurther(const WindowBench& b, std::size_t steps) {
     QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() >= rows + steps, 60000);
     b.lab().pause();
     QTRY_VERIFY_WITH_TIMEOUT(!b.lab().playing() && b.lab().changesPending() == false, 60000);
-    QTest::qWait(200);  // steps that were under way
+    QTest::qWait(200);  // steps that were running
 }
 
 widgets::PlotView* losses(const WindowBench& b) {

@@ -106,7 +106,7 @@ class StoryWindowTest : public QObject {
         }
     }
 
-    void theBandSpeaksOfEachRunAndKeepsItsHeight() {
+    void theBandDescribesEachRunAndKeepsItsHeight() {
         WindowBench b;
         auto* band = b.find<widgets::FindingsBand>("findingsBand");
         QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().runs().size()));

@@ -161,7 +161,7 @@ class SweepWindowTest : public QObject {
         b.keepScreenshot("sweep-cell");
         // The same cell again: its runs are there already.
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
-        QTest::qWait(300);
+        QTest::qWait(300);  // in which nothing may be added
         QCOMPARE(b.lab().runs().size(), before + 2);
         b.lab().undoStack()->undo();
         QCOMPARE(b.lab().runs().size(), before);

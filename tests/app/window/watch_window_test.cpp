@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/complete_run.h"
 #include "core/run/probe_costs.h"
 #include "core/run/watchpoints.h"
-#include "core/run/whole_run.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
@@ -52,7 +52,7 @@ QPushButton* ok(QDialog* dialog) {
 }
 
 bool paused(const WindowBench& b) {
-    return !b.lab().playing() && b.lab().anyUnderWay();
+    return !b.lab().playing() && b.lab().anyTraining();
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ class WatchWindowTest : public QObject {
         for (std::size_t i = 0; i < all.size(); ++i) falls += all[i] < 0.01 && (i == 0 || all[i - 1] >= 0.01);
         QCOMPARE(of_kind(*now, kWatchEvent).size(), falls);
         b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyUnderWay());
+        QTRY_VERIFY(!b.lab().anyTraining());
     }
 
     void aPausedAndResumedRunHasTheBitsOfOneWithout() {
@@ -146,7 +146,7 @@ class WatchWindowTest : public QObject {
             QCOMPARE(of_kind(*run.data, kWatchEvent).size(), std::size_t{2});
             Recipe recipe = run.recipe;
             recipe.watch.clear();
-            const RunData plain = whole_run(recipe, "plain", pool);
+            const RunData plain = complete_run(recipe, "plain", pool);
             QCOMPARE(run.data->steps.rows(), std::size_t{12});
             for (const char* column : {"loss", "grad_norm", "grad_ratio"})
                 QCOMPARE(*run.data->steps.find(column), *plain.steps.find(column));
@@ -179,7 +179,7 @@ class WatchWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() > at + 20, 30000);
         QVERIFY(b.lab().playing());
         b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyUnderWay());
+        QTRY_VERIFY(!b.lab().anyTraining());
         // Of a run that has ended, for its resumption: no new run is asked for.
         b.lab().setWatch({spec("loss > 1000")});
         QVERIFY(!b.lab().changesPending());
@@ -194,7 +194,7 @@ class WatchWindowTest : public QObject {
         QCOMPARE(b.run(0).steps.rows(), std::size_t{1});
         QTRY_COMPARE(b.run(1).steps.rows(), std::size_t{1});
         b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyUnderWay());
+        QTRY_VERIFY(!b.lab().anyTraining());
     }
 
     void theDialogNamesWhatIsWrong() {

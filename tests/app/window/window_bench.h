@@ -40,7 +40,7 @@ struct WindowBench {
     bool measured() const {
         return lab().exact() && run(0).probes.count("growth") && run(0).probes.count("jacobian");
     }
-    bool ended() const { return !lab().playing() && !lab().anyUnderWay() && !lab().exploring(); }
+    bool ended() const { return !lab().playing() && !lab().anyTraining() && !lab().exploring(); }
 
     /// A stack that trains in milliseconds.
     void makeSmall(int steps) {

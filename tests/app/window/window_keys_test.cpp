@@ -124,7 +124,7 @@ class WindowKeysTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_Space);
         QCOMPARE(state(1), RunState::Running);
         b.lab().stop();
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().anyUnderWay(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().anyTraining(), 20000);
     }
 
     /// Every command of the window has a key or is found by Ctrl+K, and its name is a sentence of its own.
@@ -207,7 +207,7 @@ class WindowKeysTest : public QObject {
         Q_EMIT box->activated(box->currentIndex());
         auto* dialog = b.find<QFileDialog>("fileDialog");
         QVERIFY(dialog && dialog->isVisible());
-        QTest::qWait(200);
+        QTest::qWait(200);  // in which no run may be rejected and nothing reported
         const auto& chips = b.find<widgets::RunStrip>("runStrip")->chips();
         for (const auto* chip : chips) QCOMPARE(chip->run().state, RunState::Prepared);
         QVERIFY(b.window->views().banner->message().isEmpty());

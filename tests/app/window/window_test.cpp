@@ -184,10 +184,10 @@ class WindowTest : public QObject {
         QTest::mouseClick(chip, Qt::LeftButton);
         QCOMPARE(b.lab().undoStack()->count(), 1);
         // Exactly this override, in this run alone, and its mark.
-        LayerOverride by_hand;
-        by_hand.attn.out = true;
+        LayerOverride manual;
+        manual.attn.out = true;
         Recipe expected = load_recipe("pre-ln");
-        expected.stack.layers = {by_hand};
+        expected.stack.layers = {manual};
         QCOMPARE(recipe_json(b.lab().runs()[0].recipe), recipe_json(expected));
         QCOMPARE(recipe_json(b.lab().runs()[1].recipe), recipe_json(load_recipe("post-ln")));
         QVERIFY(
@@ -499,7 +499,7 @@ class WindowTest : public QObject {
         Q_EMIT b.cell("training")->helpRequested();
         QVERIFY2(b.window->views().help->text().startsWith("Loss"),
                  qPrintable(b.window->views().help->text()));
-        b.window->appearance()->leaveFocus();  // Esc
+        b.window->appearance()->resetFocus();  // Esc
         QVERIFY(!b.window->views().help->isVisible());
     }
 
@@ -526,8 +526,8 @@ class WindowTest : public QObject {
         b.lab().commitKey("stack.scheme", "lns");
         b.lab().commitKey("stack.init.rule", "gpt2");
         knobs->setAllShown(true);
-        QTest::qWait(50);
         auto* scroll = knobs->findChild<QScrollArea*>();
+        QTRY_VERIFY(scroll->verticalScrollBar()->maximum() > 200);
         scroll->verticalScrollBar()->setValue(scroll->verticalScrollBar()->maximum());
         QVERIFY(scroll->verticalScrollBar()->value() > 200);
         QVERIFY(!knobs->notices()->visibleRegion().isEmpty());

@@ -183,8 +183,17 @@ class EmulatorTest : public QObject {
     }
 
     void checksCanBeOff() {
-        set_schedule({Schedule::Order::Drawn, 1, false});
-        sum_of_rows(Fault::IndexTooLarge);  // of a row that another one follows, or of the gap after the last
+        const auto fault = [](bool checked) {
+            set_schedule({Schedule::Order::Drawn, 1, checked});
+            try {  // it reads a row that another one follows, or the gap after the last
+                sum_of_rows(Fault::IndexTooLarge);
+            } catch (const GridFault& found) {
+                return QString(found.what());
+            }
+            return QString();
+        };
+        QCOMPARE(fault(false), QString());
+        QVERIFY(fault(true).contains("reads out of bounds"));
         set_schedule({});
     }
 
@@ -312,7 +321,7 @@ class EmulatorTest : public QObject {
         QVERIFY(fault_of(1, [] { too_much_shared(); }).contains("more shared memory"));
     }
 
-    void memoryIsHandedOutAndTakenBack() {
+    void memoryIsAllocatedAndReleased() {
         CheckedMemory memory(1 << 16);
         void* a = memory.allocate(1000);
         void* b = memory.allocate(1000);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/bench/ui/watchdog.h"
 
-#include "app/bench/bench_report.h"
 #include "tests/bench/ui/bench_report.h"
 #include "tests/support/test_main.h"
 

@@ -2,6 +2,7 @@
 #include "tests/bench/ui/bench_ui.h"
 
 #include "app/lab/lab.h"
+#include "app/window/appearance_controller.h"
 #include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
 #include "tests/bench/ui/mouse_sender.h"
@@ -86,7 +87,7 @@ class InterfaceBench {
     }
 
     BenchResult run() {
-        window_->setDark(false);
+        window_->appearance()->setDark(false);
         window_->resize(kSize);
         window_->show();
         window_->activateWindow();
@@ -259,7 +260,7 @@ class InterfaceBench {
         result_.slow = std::move(slow.events);
         result_.steps = steps() - before;
         result_.all_trained = std::all_of(lab().runs().begin(), lab().runs().end(),
-                                          [](const LabRun& run) { return run.underWay(); });
+                                          [](const LabRun& run) { return run.isTraining(); });
         lab().stop();
     }
 

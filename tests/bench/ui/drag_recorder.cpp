@@ -45,7 +45,7 @@ void DragRecorder::begin(int moves) {
     moves_.assign(static_cast<std::size_t>(moves), {});
     current_ = newest_ = -1;
     waits_for_reply_ = false;
-    asked_ = shown_ = last_ = later_ = {};
+    requested_ = shown_ = last_ = later_ = {};
     refined_.clear();
     images_.clear();
     sums_ = {};
@@ -69,13 +69,13 @@ void DragRecorder::valueChanged() {
 
 void DragRecorder::requested(std::uint64_t generation) {
     waits_for_reply_ = true;
-    asked_ = {generation, current_ >= 0 ? current_ : newest_, Clock::now(), {}, {}, {}, 0, {}};
+    requested_ = {generation, current_ >= 0 ? current_ : newest_, Clock::now(), {}, {}, {}, 0, {}};
 }
 
 void DragRecorder::arrived(const FramePtr& frame) {
-    if (frame->generation == asked_.generation && waits_for_reply_) {
-        asked_.arrived = Clock::now();
-        asked_.engine = frame->times;
+    if (frame->generation == requested_.generation && waits_for_reply_) {
+        requested_.arrived = Clock::now();
+        requested_.engine = frame->times;
     }
     figures_before_.clear();
     for (const widgets::PanelCell* cell : window_.views().grid->visibleCells())
@@ -83,8 +83,8 @@ void DragRecorder::arrived(const FramePtr& frame) {
 }
 
 void DragRecorder::taken(const FramePtr& frame) {
-    const bool first = frame->generation == asked_.generation && waits_for_reply_;
-    Request& request = first ? asked_ : last_;
+    const bool first = frame->generation == requested_.generation && waits_for_reply_;
+    Request& request = first ? requested_ : last_;
     if (frame->generation != request.generation) return;
     request.applied = Clock::now();
     for (const widgets::PanelCell* cell : window_.views().grid->visibleCells()) {
@@ -104,9 +104,9 @@ void DragRecorder::taken(const FramePtr& frame) {
         return;
     }
     waits_for_reply_ = false;
-    last_ = {asked_.generation, asked_.move, {}, {}, {}, {}, 0, {}};
+    last_ = {requested_.generation, requested_.move, {}, {}, {}, {}, 0, {}};
     later_ = {};
-    shown_ = std::exchange(asked_, {});  // an earlier one that waits for its paint event is replaced
+    shown_ = std::exchange(requested_, {});  // an earlier one that waits for its paint event is replaced
 }
 
 void DragRecorder::windowPainted(Time begin, const std::vector<Painted>& painted, Time end) {

@@ -112,7 +112,7 @@ class DragRecorder : public QObject, public EventListener {
     int current_ = -1;  ///< the move being handled
     int newest_ = -1;   ///< that changed the value
     bool waits_for_reply_ = false;
-    Request asked_;                                      ///< the newest, until its first reply was applied
+    Request requested_;                                  ///< the newest, until its first reply was applied
     Request shown_;                                      ///< applied, not painted yet
     Request last_;                                       ///< the newest, after its first reply
     Request later_;                                      ///< a later reply to it: applied, not painted yet

@@ -38,7 +38,7 @@ int screenshot(int argc, char** argv, const WindowOptions& options) {
     setUp(app);
     // A screenshot does not depend on the settings: neither its device nor its theme.
     MainWindow window(
-        widgets::Settings::recordingsFolder(), options.threads,
+        normscope::widgets::Settings::recordingsFolder(), options.threads,
         options.backend.empty() ? QStringLiteral("auto") : QString::fromStdString(options.backend));
     if (options.theme.empty())
         window.appearance()->setDark(false);

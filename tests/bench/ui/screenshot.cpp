@@ -25,7 +25,7 @@ bool ready(const Lab& lab, const WindowOptions& options) {
     if (options.train == 0) return lab.exact();
     for (const LabRun& run : lab.runs())
         if (!run.pinned &&
-            (!run.trained() || (run.underWay() && run.data->steps.step.back() + 1 < options.train)))
+            (!run.trained() || (run.isTraining() && run.data->steps.step.back() + 1 < options.train)))
             return false;
     return true;
 }

@@ -28,8 +28,8 @@ void Watchdog::watch() {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         const std::lock_guard lock(mutex_);
         due_.push_back(Clock::now());  // a delay of this thread is not one of the interface
-        if (asked_) continue;
-        asked_ = true;
+        if (requested_) continue;
+        requested_ = true;
         QCoreApplication::postEvent(this, new QEvent(kAnswer));
     }
 }
@@ -40,7 +40,7 @@ bool Watchdog::event(QEvent* event) {
     const std::lock_guard lock(mutex_);
     for (const Time due : due_) waits_.push_back(milliseconds(now - due));
     due_.clear();
-    asked_ = false;
+    requested_ = false;
     return true;
 }
 

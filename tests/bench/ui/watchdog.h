@@ -31,7 +31,7 @@ class Watchdog : public QObject {
     std::mutex mutex_;
     std::vector<Time> due_;      ///< guarded by mutex_: not answered yet
     std::vector<double> waits_;  ///< guarded by mutex_
-    bool asked_ = false;         ///< guarded by mutex_: an event is queued
+    bool requested_ = false;     ///< guarded by mutex_: an event is queued
     std::atomic<bool> ends_{false};
     std::thread thread_;
 };

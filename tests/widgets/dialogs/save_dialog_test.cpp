@@ -46,7 +46,7 @@ class SaveDialogTest : public QObject {
             }
         });
         answers.start(50);
-        return widgets::askWhereToSave(nullptr, "Save", "proposal.svg", "svg", "*.svg", further);
+        return widgets::chooseSavePath(nullptr, "Save", "proposal.svg", "svg", "*.svg", further);
     }
 
   private Q_SLOTS:

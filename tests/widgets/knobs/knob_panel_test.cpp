@@ -223,7 +223,7 @@ class KnobPanelTest : public QObject {
         QVERIFY(b.panel.findChild<QToolButton*>("diffTitle")->text().contains(QStringLiteral("…")));
     }
 
-    void aDragSpeaksInKeys() {
+    void aDragUsesKeys() {
         Bench b;
         KnobSlider* slider = b.number("stack.depth")->slider();
         const QPoint to(slider->width() - 6, 9);

@@ -246,7 +246,7 @@ class KnobTest : public QObject {
         QVERIFY(slider.grab().toImage() != without);  // the thumb lies on them
     }
 
-    void screenReadersHearTheValue() {
+    void screenReadersGetTheValue() {
         Bench b;
         auto* access = QAccessible::queryAccessibleInterface(b.slider());
         QVERIFY(access);

@@ -398,7 +398,7 @@ class FigureLayoutTest : public QObject {
         }
     }
 
-    void fineMapsAreMergedByMaximumAndSaySo() {
+    void fineMapsAreMergedByMaximumAndStateSo() {
         Figure f = samples::theta();
         f.side_by_side = false;
         f.plots.resize(1);
@@ -426,7 +426,7 @@ class FigureLayoutTest : public QObject {
         QVERIFY(find(plot.texts, "largest of"));
     }
 
-    void emptyFiguresSayWhy() {
+    void emptyFiguresStateWhy() {
         Figure f;
         f.title = "Growth";
         f.empty_text = "No growth samples yet: the probe is off.";
@@ -437,7 +437,7 @@ class FigureLayoutTest : public QObject {
         QVERIFY(find(layout.texts, "Growth"));
     }
 
-    void floorsAloneAreAPicture() {
+    void floorsAloneAreAFigure() {
         Figure f = samples::losses();
         f.plots[0].curves.clear();
         f.plots[0].plateaus.clear();

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Clipping, dashes, hatching and the spreading of labels: the geometry of the plots.
 #include "tests/support/test_main.h"
-#include "widgets/plots/clip.h"
 #include "widgets/plots/geometry/clip.h"
 #include "widgets/plots/geometry/label_spread.h"
-#include "widgets/plots/label_spread.h"
 
 #include <QtTest>
 #include <random>

@@ -36,7 +36,7 @@ class HoverTest : public QObject {
         QVERIFY(!hoverAt(f, layout, QPointF(2, 2)));
     }
 
-    void cardTellsEveryRunRatioAndBound() {
+    void cardShowsEveryRunRatioAndBound() {
         Figure f = samples::gradients();
         f.unit = "1/tok";
         f.plots[0].curves[0].y[6] = 0.25;
@@ -50,7 +50,7 @@ class HoverTest : public QObject {
         QCOMPARE(hoverLines(f, {0, 3.0, 0, -1, -1})[3].role->run, 1);
     }
 
-    void cardTellsErrorsAndStepsThatDiffer() {
+    void cardShowsErrorsAndStepsThatDiffer() {
         Figure f = samples::gradients();
         Curve &a = f.plots[0].curves[0], &b = f.plots[0].curves[1];
         a.y[6] = 0.25;
@@ -96,7 +96,7 @@ class HoverTest : public QObject {
         QVERIFY(!texts(f, {0, 60, 0, -1, -1}).join('|').contains("held-out"));
     }
 
-    void aBandNarrowerThanTheDigitsTellsItsHalfWidth() {
+    void aBandNarrowerThanTheDigitsShowsItsHalfWidth() {
         Figure f = samples::gradients();
         f.plots[0].bands = {{"A", {}, {3}, {0.25 - 3e-9}, {0.25 + 3e-9}}, {"B", {}, {3}, {0.2}, {0.3}}};
         const auto lines = texts(f, {0, 3.0, 0, -1, -1});
@@ -104,19 +104,19 @@ class HoverTest : public QObject {
                  qPrintable(lines.join('|')));
     }
 
-    void badValuesAreSaid() {
+    void badValuesAreStated() {
         Figure f = samples::losses();
         const auto lines = texts(f, {0, 150, -1, -1, -1});
         QVERIFY(lines.contains("No norm  NaN nat"));
         QVERIFY(lines[0].startsWith("step 150"));
     }
 
-    void stripsSpeakOfTheirOwnQuantity() {
+    void stripsDescribeTheirOwnQuantity() {
         const auto lines = texts(samples::gradients(), {1, 3.0, -1, -1, -1});
         QCOMPARE(lines[1], QString("Post-LN / Pre-LN"));
     }
 
-    void cellsTellBothRuns() {
+    void cellsShowBothRuns() {
         const Figure f = samples::theta();
         const auto lines = texts(f, {1, kNaN, -1, 2, 1});
         QCOMPARE(lines[0], QString("layer 3 · head 2 · at step 100"));

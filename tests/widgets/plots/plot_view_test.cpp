@@ -186,7 +186,7 @@ class PlotViewTest : public QObject {
         QVERIFY(plot().y.high > 500);
     }
 
-    void hoverTellsLeavesAndCopies() {
+    void hoverShowsLeavesAndCopies() {
         const QSignalSpy hovered(view_.get(), &PlotView::hovered), left(view_.get(), &PlotView::left);
         hover(at(100, 3));
         QCOMPARE(hovered.count(), 1);

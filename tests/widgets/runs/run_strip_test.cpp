@@ -52,7 +52,7 @@ class RunStripTest : public QObject {
   private Q_SLOTS:
     void init() { failOnWarnings(); }
 
-    void chipsSayNameDifferenceAndOutcome() {
+    void chipsStateNameDifferenceAndOutcome() {
         Bench b;
         QCOMPARE(b.strip.chips().size(), std::size_t(2));
         QCOMPARE(b.strip.chips()[1]->accessibleName(), QStringLiteral("Post-LN, scheme post, diverged"));

@@ -410,7 +410,7 @@ class TransportBarTest : public QObject {
         QTest::mouseClick(button, Qt::LeftButton);
         QCOMPARE(asked.count(), 1);
         b.bar.setMeasuring("measuring Post-LN\nat step 45 …");
-        b.bar.setMeasurable(false, "under way");
+        b.bar.setMeasurable(false, "pending");
         QVERIFY(button->isEnabled());
         QCOMPARE(button->text(), "Cancel");
         bool shown = false;

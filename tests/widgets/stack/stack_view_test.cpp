@@ -52,7 +52,7 @@ class StackViewTest : public QObject {
   private Q_SLOTS:
     void init() { failOnWarnings(); }
 
-    void chipsSayWhatTheSchemeHas() {
+    void chipsStateWhatTheSchemeHas() {
         Bench b(4, Scheme::Peri);
         for (int layer = 0; layer < 4; ++layer)
             for (Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) {

@@ -62,7 +62,7 @@ class Grouper {
         restate(figure);
         figure.run_names.clear();
         for (const RunGroup& group : by_.groups) figure.run_names << nameIn(group);
-        if (!plot_per_run_ && (drawing_.multiples || by_.groups.size() > kMostGroupsInOnePlot)) {
+        if (!plot_per_run_ && (drawing_.multiples || by_.groups.size() > kMaxGroupsInOnePlot)) {
             spreadOut(figure);
         } else if (!plot_per_run_ && drawing_.ratio) {
             if (auto strip = ratioStrip(figure.plots.front())) figure.plots.push_back(std::move(*strip));
@@ -177,7 +177,7 @@ class Grouper {
             if (series.curves.size() > 1) median.branch.reset();
             median.step = step;
             median.markers = !median.line || values.x.size() == 1;
-            noteFewer(series, plot, values);
+            annotateFewer(series, plot, values);
             // Bands of many layers would cover each other.
             if (drawing_.spread != Spread::None && !layer && median.line) {
                 Band band{median.name, median.role, values.x, values.low, values.high, kBandStrength, step};
@@ -259,7 +259,7 @@ class Grouper {
     }
 
     /// Where a group's curve is the median of fewer runs than it has.
-    void noteFewer(const Series& series, const Plot& plot, const GroupCurve& values) {
+    void annotateFewer(const Series& series, const Plot& plot, const GroupCurve& values) {
         if (!series.what.isEmpty() && !plot_per_run_) return;  // held-out points are taken when they are
         const int size = int(by_.groups[series.group].size());
         QString& text = fewer_[series.group];
@@ -365,7 +365,7 @@ Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunG
     Figure figure = panel.build(members);
     if (input.runs.empty()) return figure;
     figure = Grouper(input, groups, drawing).regroup(std::move(figure));
-    saySelected(figure, input, panel.probes);
+    annotateSelection(figure, input, panel.probes);
     return figure;
 }
 

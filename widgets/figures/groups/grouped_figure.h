@@ -8,7 +8,7 @@
 namespace normscope::widgets {
 
 /// More groups than these are drawn as small multiples: a plot each, the medians of the others in grey.
-inline constexpr std::size_t kMostGroupsInOnePlot = 6;
+inline constexpr std::size_t kMaxGroupsInOnePlot = 6;
 
 struct GroupDrawing {
     Spread spread = Spread::MinMax;

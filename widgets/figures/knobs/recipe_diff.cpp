@@ -74,10 +74,10 @@ QString layersText(const std::vector<LayerOverride>& overrides) {
     QStringList layers;
     for (const LayerOverride& layer : overrides) layers << QString::number(layer.index + 1);
     if (layers.isEmpty()) return QCoreApplication::translate("RecipeDiff", "none");
-    constexpr qsizetype kMost = 4;
-    const bool many = layers.size() > kMost;
+    constexpr qsizetype kMax = 4;
+    const bool many = layers.size() > kMax;
     return QCoreApplication::translate("RecipeDiff", "layer %1")
-        .arg(layers.mid(0, kMost).join(QStringLiteral(", ")) + (many ? QStringLiteral("…") : QString()));
+        .arg(layers.mid(0, kMax).join(QStringLiteral(", ")) + (many ? QStringLiteral("…") : QString()));
 }
 
 }  // namespace

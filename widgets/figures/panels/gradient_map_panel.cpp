@@ -14,7 +14,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int kMostColumns = 72;  ///< of all maps together: 6 px each in a cell of the window
+constexpr int kMaxColumns = 72;  ///< of all maps together: 6 px each in a cell of the window
 
 /// The columns of the time axis, the same in every map.
 struct TimeColumns {
@@ -22,7 +22,7 @@ struct TimeColumns {
     double width = 1;  ///< of one, in log₂(1 + step)
 
     TimeColumns(std::int64_t last, std::size_t maps) {
-        const auto most = std::max<std::int64_t>(1, kMostColumns / static_cast<std::int64_t>(maps));
+        const auto most = std::max<std::int64_t>(1, kMaxColumns / static_cast<std::int64_t>(maps));
         count = static_cast<int>(std::min(last + 1, most));
         width = std::log2(2.0 + static_cast<double>(last)) / count;
     }
@@ -185,7 +185,7 @@ Figure buildGradientMap(const PanelInput& input) {
     figure.shared_axes = figure.plots.size() > 2 && sameShape(figure.plots);
     figure.subtitle = QString("to step %1 · log₂(1 + step) · held-out batch").arg(last);
     figure.summary = QString("%1 %2, %3. %4").arg(figure.title, name.of, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, probe, drawn);
+    annotateMissing(figure, input, probe, drawn);
     return figure;
 }
 

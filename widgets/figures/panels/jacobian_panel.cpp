@@ -58,13 +58,13 @@ void addNullCounts(Plot& plot, const std::vector<double>& x, const std::vector<S
 }
 
 /// Recordings of earlier versions lack counts.
-void sayNotCounted(Plot& plot, const std::vector<Spectrum>& spectra, const ShownSample& shown) {
+void annotateUncounted(Plot& plot, const std::vector<Spectrum>& spectra, const ShownSample& shown) {
     if (std::none_of(spectra.begin(), spectra.end(), [](const Spectrum& s) { return s.nulls.has_value(); }))
         plot.chips.push_back(
             {Chip::Edge::BottomLeft, nameOf(*shown.run) + ": nulls not counted", runRole(shown.index)});
 }
 
-QString spoken(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
+QString described(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
     double low = std::numeric_limits<double>::infinity(), high = 0;
     std::optional<NullCounts> nulls;
     for (const Spectrum& s : spectra) {
@@ -86,7 +86,7 @@ QString spoken(const ShownSample& shown, const std::vector<Spectrum>& spectra) {
     return text;
 }
 
-constexpr std::ptrdiff_t kMostInOnePlot = 1;  // fans that cover each other are not legible
+constexpr std::ptrdiff_t kMaxInOnePlot = 1;  // fans that cover each other are not legible
 
 /// A small fan per run side by side, on one scale.
 void spreadRuns(Figure& figure, const std::vector<ShownSample>& samples) {
@@ -143,9 +143,9 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
             plot.bands.push_back(bandOf(name + " 5–95 %", role, median.x, *spectra, 0.05, 0.95, 0.25));
             if (block == "last") {
                 addNullCounts(plot, median.x, *spectra, shown);
-                sayNotCounted(plot, *spectra, shown);
+                annotateUncounted(plot, *spectra, shown);
             }
-            parts << spoken(shown, *spectra);
+            parts << described(shown, *spectra);
             if (auto bound =
                     block == "last" ? sigmaMinBound(*shown.sample, facts, sublayers) : std::nullopt) {
                 bound->name = name + " bound (last token's block)";
@@ -166,7 +166,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     figure.quantity_in_header = true;
     const auto own =
         std::count_if(samples.begin(), samples.end(), [](const ShownSample& shown) { return shown.own(); });
-    const bool one_plot = own <= kMostInOnePlot;
+    const bool one_plot = own <= kMaxInOnePlot;
     bool bounded = false;
     if (with_bound)
         for (Curve& bound : bounds) {
@@ -187,7 +187,7 @@ void drawFan(Figure& figure, const PanelInput& input, bool sublayers, bool with_
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, "jacobian", drawn);
+    annotateMissing(figure, input, "jacobian", drawn);
 }
 
 /// The spread of the largest end-to-end value over sequences.
@@ -236,9 +236,9 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
             plot.curves.push_back(std::move(curve));
             if (!shown.own()) continue;
             drawn[shown.index] = true;
-            parts << spoken(shown, {s});
+            parts << described(shown, {s});
             if (block != "last") continue;
-            sayNotCounted(plot, {s}, shown);
+            annotateUncounted(plot, {s}, shown);
             if (const QString glyph = glyphOf(s); !glyph.isEmpty())
                 plot.frame_marks.push_back({double(s.sigma.size()) + 1, glyph, role});
         }
@@ -260,7 +260,7 @@ void drawEndToEnd(Figure& figure, const PanelInput& input, bool with_bound, cons
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("End-to-end Jacobian %1. %2").arg(figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, "jacobian", drawn);
+    annotateMissing(figure, input, "jacobian", drawn);
 }
 
 }  // namespace

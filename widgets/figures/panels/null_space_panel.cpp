@@ -19,7 +19,7 @@ namespace {
 /// The quantity of the lollipops.
 struct Quantity {
     QString name;  ///< on the axis
-    const char* spoken;
+    const char* described;
     QString formula;
 };
 
@@ -74,7 +74,7 @@ std::optional<Plot> stemStrip(const Plot& lollipops) {
     return ratioStrip(curves);
 }
 
-QString spoken(const RunData& run, const char* what, const SiteValues& values) {
+QString described(const RunData& run, const char* what, const SiteValues& values) {
     double low = std::numeric_limits<double>::infinity(), high = 0, most = 0;
     for (const double value : values.shown) {  // comparisons with NaN are false: it is skipped
         if (value < low) low = value;
@@ -146,7 +146,7 @@ Figure buildNullSpace(const PanelInput& input) {
         erased_stems.y = values.erased;
         sites.stems.push_back(std::move(site_stems));
         erased.stems.push_back(std::move(erased_stems));
-        parts << spoken(*shown.run, quantity.spoken, values);
+        parts << described(*shown.run, quantity.described, values);
         const RecipeFacts facts = recipeFacts(shown.run->recipe);
         if (facts.random_erased) random_shares[*facts.random_erased] << nameOf(*shown.run);
     }
@@ -173,7 +173,7 @@ Figure buildNullSpace(const PanelInput& input) {
     figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, panel.probes.front(), drawn);
+    annotateMissing(figure, input, panel.probes.front(), drawn);
     return figure;
 }
 

@@ -71,11 +71,11 @@ void nameGhosts(Figure& figure, const QString& name) {
 
 /// Small multiples too small to be legible are omitted, and the figure gives their number.
 void limitGrid(Figure& figure) {
-    constexpr std::size_t kMost = 24;
+    constexpr std::size_t kMax = 24;
     const std::size_t all = figure.plots.size();
-    if (!figure.side_by_side || !figure.shared_axes || all <= kMost) return;
-    figure.plots.resize(kMost);
-    figure.notes.push_back({QString("the first %1 of %2 plots").arg(kMost).arg(all)});
+    if (!figure.side_by_side || !figure.shared_axes || all <= kMax) return;
+    figure.plots.resize(kMax);
+    figure.notes.push_back({QString("the first %1 of %2 plots").arg(kMax).arg(all)});
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ Figure buildPanel(const std::string& id, const PanelInput& input) {
     Figure figure = panelInfo(id).build(input);
     NORMSCOPE_ASSERT(isConsistent(figure),
                      "curves have a y for every x, flags are ascending, a plot has one map");
-    saySelected(figure, input, panelInfo(id).probes);
+    annotateSelection(figure, input, panelInfo(id).probes);
     limitGrid(figure);
     nameGhosts(figure, input.ghost_name);
     for (const RunData* run : input.runs) figure.run_names << nameOf(*run);

@@ -91,7 +91,7 @@ void makeLinear(Figure& figure, bool over_steps) {
     }
 }
 
-QString spoken(const ShownSample& shown, const Profile& profile) {
+QString described(const ShownSample& shown, const Profile& profile) {
     double low = INFINITY, high = -INFINITY;
     for (const double v : profile.y)
         if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
@@ -131,7 +131,7 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
         for (const ShownSample& shown : shownSamples(input, probe)) {
             const auto measured = profile(*shown.sample);
             if (!shown.own() || !measured) continue;
-            parts << spoken(shown, *measured);
+            parts << described(shown, *measured);
             const auto bound = bound_array.empty() ? std::nullopt : read(*shown.sample, bound_array);
             if (!bound) continue;
             Curve curve;

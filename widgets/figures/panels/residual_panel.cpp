@@ -32,7 +32,7 @@ void makeLinear(Figure& figure, bool over_steps) {
     }
 }
 
-QString spoken(const ShownSample& shown, const Profile& profile, const QString& what) {
+QString described(const ShownSample& shown, const Profile& profile, const QString& what) {
     double low = INFINITY, high = -INFINITY;
     for (const double v : profile.y)
         if (std::isfinite(v)) low = std::min(low, v), high = std::max(high, v);
@@ -77,7 +77,7 @@ Figure buildResidual(const PanelInput& input) {
         QStringList parts;
         for (const ShownSample& shown : shownSamples(input, panel.probes.front()))
             if (shown.own())
-                if (const auto p = profile(*shown.sample)) parts << spoken(shown, *p, figure.quantity);
+                if (const auto p = profile(*shown.sample)) parts << described(shown, *p, figure.quantity);
         if (!figure.plots.empty())
             figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     }

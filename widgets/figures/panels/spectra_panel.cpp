@@ -235,7 +235,7 @@ Figure buildSpectra(const PanelInput& input) {
     figure.quantity_in_header = true;
     figure.subtitle = atStep(samples);
     figure.summary = QString("%1 %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, panel.probes.front(), drawn);
+    annotateMissing(figure, input, panel.probes.front(), drawn);
     return figure;
 }
 

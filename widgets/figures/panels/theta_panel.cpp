@@ -9,7 +9,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kLeastSpan = 1e-3;  // of the colours: above the certificate of a float32 row
+constexpr double kMinSpan = 1e-3;  // of the colours: above the certificate of a float32 row
 constexpr std::size_t kLowQuantile = 1, kMaximum = 4;  // in the probe's array `quantiles`
 
 struct Quantity {
@@ -36,7 +36,7 @@ HeadValuesOf valuesOf(const std::string& id) {
 }
 
 /// Which rows each run's sample covers, if not all: in the subtitle, so that it covers no cell.
-void saySampled(Figure& figure, const PanelInput& input) {
+void annotateSampling(Figure& figure, const PanelInput& input) {
     for (const ShownSample& shown : shownSamples(input, "theta")) {
         const auto label = shown.sample->labels.find("sampled");
         if (!shown.own() || label == shown.sample->labels.end() || label->second.empty()) continue;
@@ -87,8 +87,8 @@ Figure buildTheta(const PanelInput& input) {
     else if (x == "step")
         drawHeadsOverSteps(figure, input, panel.probes.front(), valuesOf(id));
     else
-        drawHeadMaps(figure, input, panel.probes.front(), valuesOf(id), quantity.is_share, kLeastSpan);
-    saySampled(figure, input);
+        drawHeadMaps(figure, input, panel.probes.front(), valuesOf(id), quantity.is_share, kMinSpan);
+    annotateSampling(figure, input);
     return figure;
 }
 

@@ -160,7 +160,7 @@ void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
 }
 
 /// The last finite value and its step.
-QString spoken(const Curve& curve, const EndMark& end) {
+QString described(const Curve& curve, const EndMark& end) {
     for (std::size_t i = curve.y.size(); i-- > 0;)
         if (std::isfinite(curve.y[i])) {
             const QString text = QString("%1 %2 at step %3")
@@ -239,7 +239,7 @@ Figure buildTraining(const PanelInput& input) {
         last_step = std::max(last_step, curve.x.back());
         if (loss) curve.end_value = lossText(curve.y.back());
         curve.markers = curve.x.size() == 1;  // one step has no line
-        parts << spoken(curve, curve.end);
+        parts << described(curve, curve.end);
         plot.curves.push_back(std::move(curve));
         if (loss && options.at("validation") == "on")
             if (Curve held_out = validationOf(run, int(i)); !held_out.x.empty()) {
@@ -273,7 +273,7 @@ Figure buildTraining(const PanelInput& input) {
             plot.references.push_back({Qt::Vertical, double(input.step), QString("step %1").arg(input.step)});
         figure.subtitle = QString("to step %1").arg(std::int64_t(last_step));
         figure.summary = QString("%1: %2").arg(quantity.name, parts.join("; "));
-        if (const QString changes = spokenFlags(plot); !changes.isEmpty())
+        if (const QString changes = describedFlags(plot); !changes.isEmpty())
             figure.summary += "; knob changes: " + changes;
     }
     figure.plots = {std::move(plot)};

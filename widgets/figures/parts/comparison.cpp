@@ -12,7 +12,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kStripShare = 0.2;  // about 60 px under a plot of 300
-constexpr double kLeastSpan = 2;     // the strip shows at least 1/2 … 2: equal runs look equal
+constexpr double kMinSpan = 2;       // the strip shows at least 1/2 … 2: equal runs look equal
 constexpr double kFarOutside = 10;
 
 bool comparable(const Curve& curve) {
@@ -57,7 +57,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     for (std::size_t i = 0; i < base->x.size(); ++i) base_at[base->x[i]] = base->y[i];
 
     Plot strip;
-    double span = kLeastSpan;
+    double span = kMinSpan;
     for (const Curve& curve : plot.curves) {
         if (!comparable(curve) || curve.role.run == 0 || curve.step != base->step) continue;
         Curve ratio;

@@ -5,14 +5,14 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kMostLabels = 8;
-constexpr int kMostTicks = 64;
+constexpr int kMaxLabels = 8;
+constexpr int kMaxTicks = 64;
 
-/// 1, 2, 4, 5, 10, 20, 40, 50, 100, … : the smallest that leaves at most kMostLabels labelled layers.
+/// 1, 2, 4, 5, 10, 20, 40, 50, 100, … : the smallest that leaves at most kMaxLabels labelled layers.
 int labelStride(int depth) {
     for (int decade = 1;; decade *= 10)
         for (const int factor : {1, 2, 4, 5})
-            if (depth <= kMostLabels * factor * decade) return factor * decade;
+            if (depth <= kMaxLabels * factor * decade) return factor * decade;
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Axis depthAxis(int depth) {
     const int stride = labelStride(depth);
     for (int layer = 1; layer <= depth; ++layer) {
         const bool labelled = layer % stride == 0;
-        if (labelled || depth <= kMostTicks)
+        if (labelled || depth <= kMaxTicks)
             axis.ticks.push_back({double(layer), labelled ? QString::number(layer) : QString(), !labelled});
     }
     return axis;

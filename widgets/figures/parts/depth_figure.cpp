@@ -13,8 +13,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kMostMarkers = 129;  // dots at sub-layers up to 64 layers
-constexpr int kMostStepCurves = 64;
+constexpr int kMaxMarkers = 129;  // dots at sub-layers up to 64 layers
+constexpr int kMaxStepCurves = 64;
 constexpr int kFewCurves = 6;  // each is named
 
 Axis logAxis(const Figure& figure) {
@@ -69,7 +69,7 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
     plot.x.scale = Scale::Log1p;
     plot.y = logAxis(figure);
     const int count = int(curves.position.size());
-    const int stride = (count + kMostStepCurves - 1) / kMostStepCurves;
+    const int stride = (count + kMaxStepCurves - 1) / kMaxStepCurves;
     const auto drawn = [&](int i) {
         const std::vector<double>& y = curves.values[std::size_t(i)];
         return std::any_of(y.begin(), y.end(), [](double v) { return std::isfinite(v); });
@@ -155,7 +155,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
         curve.x = p->x;
         curve.y = p->y;
         curve.y_error = p->error;
-        curve.markers = shown.own() && p->x.size() <= kMostMarkers;
+        curve.markers = shown.own() && p->x.size() <= kMaxMarkers;
         curve.label_at_end = shown.own();
         if (shown.own()) {
             drawn[shown.index] = true;
@@ -170,7 +170,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
     nameDepths(figure, depth, first);
     figure.plots = {std::move(plot)};
     if (auto strip = ratioStrip(figure.plots.front())) figure.plots.push_back(std::move(*strip));
-    sayWhatIsMissing(figure, input, probe, drawn);
+    annotateMissing(figure, input, probe, drawn);
 }
 
 void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
@@ -195,7 +195,7 @@ void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& p
     figure.colour_key = ColourKey{"layer", {}};
     for (const NamedTick& tick : depthAxis(deepest).ticks)
         if (!tick.minor) figure.colour_key->ticks.push_back({tick.value / std::max(1, deepest), tick.label});
-    sayWhatIsMissing(figure, input, probe, drawn);
+    annotateMissing(figure, input, probe, drawn);
 }
 
 PanelOption depthOrStepOption() {

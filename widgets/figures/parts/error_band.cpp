@@ -12,7 +12,7 @@ constexpr double kStrength = 0.2;
 /// Half the width of a line of 2 px in a plot 300 px high: of the range on a linear axis, and as a relative
 /// error on a log axis of one and a half decades, the shortest there is.
 constexpr double kHalfLine = 1.0 / 300, kHalfLineOnLog = 0.0115;
-constexpr double kMostOnLog = 10;  // wider errors would set the range
+constexpr double kMaxOnLog = 10;  // wider errors would set the range
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void addErrorBand(Plot& plot, const Curve& curve) {
     for (std::size_t i = 0; i < curve.y.size(); ++i) {
         const double y = curve.y[i], error = curve.y_error[i];
         const bool defined = std::isfinite(y) && std::isfinite(error) && (!log || y > 0);
-        const double factor = log && defined ? std::min(std::exp(error / y), kMostOnLog) : 1;
+        const double factor = log && defined ? std::min(std::exp(error / y), kMaxOnLog) : 1;
         band.low.push_back(!defined ? kNaN : log ? y / factor : y - error);
         band.high.push_back(!defined ? kNaN : log ? y * factor : y + error);
         if (defined) wide |= log ? error > kHalfLineOnLog * y : error > kHalfLine * (high - low);

@@ -21,7 +21,7 @@ struct FigureKey {
         std::shared_ptr<const RunData> data, ghost, preview;
         std::size_t rows = 0, samples = 0, events = 0;
         RunState state = RunState::Prepared;
-        bool draft = false, awaited = false, outline = false;
+        bool draft = false, pending = false, outline = false;
         /// The requests that the panel's probes were last measured for, and whether in whole.
         std::vector<std::pair<std::uint64_t, bool>> measured = {};
         bool operator==(const Run&) const = default;
@@ -40,11 +40,11 @@ struct FigureKey {
 
     /// Whether both show the same measurements, which newer ones are to replace: the runs' names may differ,
     /// and their ghosts.
-    bool awaitsAs(const FigureKey& other) const {
+    bool pendingAs(const FigureKey& other) const {
         FigureKey same = *this;
         for (std::size_t i = 0; i < std::min(runs.size(), other.runs.size()); ++i) {
             Run& run = same.runs[i];
-            if (!run.awaited) continue;
+            if (!run.pending) continue;
             run.data = other.runs[i].data;
             if (run.ghost && other.runs[i].ghost) run.ghost = other.runs[i].ghost;
         }

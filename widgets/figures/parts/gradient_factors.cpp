@@ -106,7 +106,7 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
     figure.subtitle = atStep(samples);
     nameDepths(figure, deepest);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, kProbe, drawn);
+    annotateMissing(figure, input, kProbe, drawn);
 }
 
 }  // namespace normscope::widgets

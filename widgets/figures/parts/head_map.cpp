@@ -128,7 +128,7 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
     figure.subtitle = atStep(samples);
     figure.summary =
         QString("%1, %2 %3. %4").arg(figure.title, figure.quantity, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, probe, drawn);
+    annotateMissing(figure, input, probe, drawn);
 }
 
 void drawHeadsOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,

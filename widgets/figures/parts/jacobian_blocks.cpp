@@ -35,7 +35,7 @@ void finish(Figure& figure, Plot plot, const PanelInput& input, const std::vecto
     figure.subtitle = atStep(samples);
     if (!samples.empty()) figure.subtitle += " · " + mapName(*samples.back().sample, block);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, "jacobian", drawn);
+    annotateMissing(figure, input, "jacobian", drawn);
 }
 
 /// "47.5 ± 0.2", "≤ 0.004" where the bar reaches down to 0, "0" for an exact one.

@@ -123,7 +123,7 @@ void drawRidges(Figure& figure, const PanelInput& input, const std::string& arra
     if (!samples.empty())
         figure.subtitle += " · " + mapName(*samples.back().sample, array == "mean_sv" ? "mean" : "last");
     figure.summary = QString("%1 %2, a histogram of log σ per layer").arg(figure.title, figure.subtitle);
-    sayWhatIsMissing(figure, input, "jacobian", drawn);
+    annotateMissing(figure, input, "jacobian", drawn);
 }
 
 }  // namespace normscope::widgets

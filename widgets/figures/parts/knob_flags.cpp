@@ -41,15 +41,15 @@ void addKnobFlags(Plot& plot, const RunData& run, int index, double from) {
                      [](const Flag& a, const Flag& b) { return a.x < b.x; });
 }
 
-QString spokenFlags(const Plot& plot) {
-    constexpr std::size_t kMostSpoken = 8;
+QString describedFlags(const Plot& plot) {
+    constexpr std::size_t kMaxDescribed = 8;
     QStringList parts;
-    for (std::size_t i = 0; i < std::min(plot.flags.size(), kMostSpoken); ++i) {
+    for (std::size_t i = 0; i < std::min(plot.flags.size(), kMaxDescribed); ++i) {
         const Flag& flag = plot.flags[i];
         parts << QString("%1 %2 at step %3").arg(flag.name, flag.text(), numberText(flag.x, 10));
     }
-    if (plot.flags.size() > kMostSpoken)
-        parts << QString("%1 more changes").arg(plot.flags.size() - kMostSpoken);
+    if (plot.flags.size() > kMaxDescribed)
+        parts << QString("%1 more changes").arg(plot.flags.size() - kMaxDescribed);
     return parts.join(", ");
 }
 

@@ -14,6 +14,6 @@ namespace normscope::widgets {
 void addKnobFlags(Plot& plot, const RunData& run, int index, double from);
 
 /// One sentence a run for screen readers: "Post-LN Δt 1→0.2 at step 40"; empty without flags.
-QString spokenFlags(const Plot& plot);
+QString describedFlags(const Plot& plot);
 
 }  // namespace normscope::widgets

@@ -25,7 +25,7 @@ struct PanelInput {
     QString ghost_name = {};  ///< of the knob's old value: "Δt 1"; empty = not named
     std::vector<const RunData*> previews;  ///< run i at step 0 after a structural change: dotted; null = none
     std::vector<bool> draft;               ///< run i is a first estimate; shorter than runs = exact
-    std::vector<bool> awaited;  ///< run i is being measured for this panel; shorter than runs = false
+    std::vector<bool> pending;  ///< run i is being measured for this panel; shorter than runs = false
     std::int64_t step =
         std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
     bool exploring = false;                        ///< not trained: everything is at step 0

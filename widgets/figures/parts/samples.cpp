@@ -128,7 +128,7 @@ QString whyMissing(const PanelInput& input, std::size_t index, const std::string
     const auto found = run.probes.find(probe);
     if (run.unread) return QString("not read from the file yet");
     if (found == run.probes.end() || found->second.empty())
-        return index < input.awaited.size() && input.awaited[index]
+        return index < input.pending.size() && input.pending[index]
                    ? QString("being measured …")
                    : QString("not measured yet, M measures it at this step");
     const std::int64_t step = input.shownStep();
@@ -154,7 +154,7 @@ const NamedArray* arrayOf(const ProbeResult& sample, const std::string& name, st
 }
 
 QString atStep(const std::vector<ShownSample>& samples) {
-    constexpr qsizetype kMostOther = 24;  // characters: a subtitle is one line
+    constexpr qsizetype kMaxOther = 24;  // characters: a subtitle is one line
     QString text;
     QStringList others;
     std::int64_t first = -1, low = -1, high = -1;
@@ -172,8 +172,8 @@ QString atStep(const std::vector<ShownSample>& samples) {
     if (others.isEmpty()) return text;
     const QString other = others.join(", ");
     // The hover has the step of each.
-    return other.size() > kMostOther ? QString("at steps %1 to %2").arg(low).arg(high)
-                                     : text + " (" + other + ')';
+    return other.size() > kMaxOther ? QString("at steps %1 to %2").arg(low).arg(high)
+                                    : text + " (" + other + ')';
 }
 
 void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {
@@ -192,7 +192,7 @@ void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {
     }
 }
 
-void saySelected(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes) {
+void annotateSelection(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes) {
     QStringList texts, lines;
     std::set<int> runs;
     for (const std::string& probe : probes)
@@ -226,8 +226,8 @@ void saySelected(Figure& figure, const PanelInput& input, const std::vector<std:
     figure.summary = figure.title + ": nothing to show. " + lines.join("; ");
 }
 
-void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string& probe,
-                      const std::vector<bool>& drawn) {
+void annotateMissing(Figure& figure, const PanelInput& input, const std::string& probe,
+                     const std::vector<bool>& drawn) {
     nameSteps(figure, shownSamples(input, probe));
     const bool none = std::find(drawn.begin(), drawn.end(), true) == drawn.end();
     QStringList reasons;

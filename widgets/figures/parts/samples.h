@@ -41,12 +41,12 @@ void nameSteps(Figure& figure, const std::vector<ShownSample>& samples);
 
 /// Names in subtitle, formula and summary the places that samples are of, where they are of selected ones
 /// alone ("only blocks.0, blocks.11"); fills empty_text where none of these is drawn by the figure.
-void saySelected(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes);
+void annotateSelection(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes);
 
 /// Names the steps (nameSteps), fills empty_text where no run of the input has a sample that could be drawn,
 /// and adds a chip to the first plot for each run that has none while others do ("Post-LN: not measured at
 /// step 45 · nearest 32 / 48"). `drawn[i]`: whether run i is drawn.
-void sayWhatIsMissing(Figure& figure, const PanelInput& input, const std::string& probe,
-                      const std::vector<bool>& drawn);
+void annotateMissing(Figure& figure, const PanelInput& input, const std::string& probe,
+                     const std::vector<bool>& drawn);
 
 }  // namespace normscope::widgets

@@ -15,7 +15,7 @@ namespace {
 constexpr double kSumTolerance = 1e-2;  // rows of an emulated precision sum to 1 within this
 
 /// One recorded row of attention.
-struct KeptRow {
+struct CachedRow {
     std::size_t layer = 0, head = 0;
     int sequence = 0, token = 0;
     double theta = kNaN;
@@ -28,7 +28,7 @@ struct KeptRow {
 enum class Kept { Absent, NotFinite, Row };
 
 /// The row of a layer and head.
-Kept keptRow(const ProbeResult& sample, std::size_t layer, std::size_t head, KeptRow& row) {
+Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, CachedRow& row) {
     const NamedArray *rows = arrayOf(sample, "lowest_row", 3), *subsets = arrayOf(sample, "lowest_subset", 3),
                      *info = arrayOf(sample, "lowest_info", 3);
     if (!rows || !subsets || !info || subsets->shape != rows->shape || info->shape[2] != 3 ||
@@ -48,17 +48,17 @@ Kept keptRow(const ProbeResult& sample, std::size_t layer, std::size_t head, Kep
 }
 
 /// The selected head's row, or the lowest one of all.
-Kept shownRow(const ProbeResult& sample, const PanelInput& input, KeptRow& row) {
+Kept shownRow(const ProbeResult& sample, const PanelInput& input, CachedRow& row) {
     if (input.selected_layer >= 0 && input.selected_head >= 0)
-        return keptRow(sample, std::size_t(input.selected_layer), std::size_t(input.selected_head), row);
+        return cachedRow(sample, std::size_t(input.selected_layer), std::size_t(input.selected_head), row);
     const NamedArray* info = arrayOf(sample, "lowest_info", 3);
     if (!info) return Kept::Absent;
     Kept best = Kept::Absent;
     for (std::size_t layer = 0; layer < info->shape[0]; ++layer)
         for (std::size_t head = 0; head < info->shape[1]; ++head) {
             if (input.selected_layer >= 0 && std::size_t(input.selected_layer) != layer) continue;
-            KeptRow candidate;
-            const Kept kept = keptRow(sample, layer, head, candidate);
+            CachedRow candidate;
+            const Kept kept = cachedRow(sample, layer, head, candidate);
             if (kept == Kept::Row && (best != Kept::Row || candidate.relative() < row.relative()))
                 row = candidate;
             best = std::max(best, kept);
@@ -66,7 +66,7 @@ Kept shownRow(const ProbeResult& sample, const PanelInput& input, KeptRow& row) 
     return best;
 }
 
-Plot rowPlot(const KeptRow& row, const ShownSample& shown) {
+Plot rowPlot(const CachedRow& row, const ShownSample& shown) {
     const Role role{Role::Kind::Run, shown.index, 0};
     Plot plot;
     plot.heading =
@@ -121,7 +121,7 @@ void drawThetaRow(Figure& figure, const PanelInput& input) {
     QStringList parts;
     for (const ShownSample& shown : samples) {
         if (!shown.own()) continue;
-        KeptRow row;
+        CachedRow row;
         const Kept kept = shownRow(*shown.sample, input, row);
         if (kept == Kept::Absent) continue;
         drawn[shown.index] = true;
@@ -144,7 +144,7 @@ void drawThetaRow(Figure& figure, const PanelInput& input) {
     }
     figure.subtitle = atStep(samples);
     figure.summary = QString("The row with the lowest θ, %1. %2").arg(figure.subtitle, parts.join("; "));
-    sayWhatIsMissing(figure, input, "theta", drawn);
+    annotateMissing(figure, input, "theta", drawn);
 }
 
 }  // namespace normscope::widgets

@@ -34,7 +34,7 @@ double numberOf(const QJsonValue& value, const QString& key) {
     return value.toDouble();
 }
 
-std::int64_t wholeOf(const QJsonValue& value, const QString& key) {
+std::int64_t integerOf(const QJsonValue& value, const QString& key) {
     const double number = numberOf(value, key);
     const bool whole = number == std::floor(number) && std::abs(number) <= 9007199254740992.0;
     if (!whole) reject(key, QStringLiteral("not a whole number"), QStringLiteral("-2^53 … 2^53"));
@@ -81,7 +81,7 @@ void readKey(FigureSpec& spec, const QString& key, const QJsonValue& value) {
     } else if (key == QLatin1String("runs")) {
         spec.runs = textsOf(value, key);
     } else if (key == QLatin1String("step")) {
-        spec.step = wholeOf(value, key);
+        spec.step = integerOf(value, key);
     } else if (key == QLatin1String("size_mm")) {
         const QJsonArray size = arrayOf(value, key);
         if (size.size() != 2) reject(key, QStringLiteral("not a size"), QStringLiteral("[width, height]"));
@@ -89,7 +89,7 @@ void readKey(FigureSpec& spec, const QString& key, const QJsonValue& value) {
     } else if (key == QLatin1String("font_pt")) {
         spec.paper.font_pt = numberOf(value, key);
     } else if (key == QLatin1String("dpi")) {
-        const std::int64_t dpi = wholeOf(value, key);
+        const std::int64_t dpi = integerOf(value, key);
         if (dpi < 30 || dpi > 2400)
             reject(key, QStringLiteral("%1 is out of range").arg(dpi), QStringLiteral("30 … 2400"));
         spec.paper.dpi = static_cast<int>(dpi);

@@ -86,11 +86,10 @@ StackSpec withLayerEverywhere(StackSpec spec, int layer) {
     const StackSpec given = spec;
     for (const Sublayer kind : kSublayers) {
         const SublayerRule rule = sublayer_rule(given, layer, kind);
-        const RuleOverride by_hand = overrideOf(given, layer, kind);
+        const RuleOverride manual = overrideOf(given, layer, kind);
         for (const NormPlace place : kPlaces)
             spec = withNorm(std::move(spec), layer, kind, place, hasNorm(rule, place), true);
-        for (int l = 0; l < spec.depth; ++l)
-            spec = withFactors(std::move(spec), l, kind, by_hand.a, by_hand.b);
+        for (int l = 0; l < spec.depth; ++l) spec = withFactors(std::move(spec), l, kind, manual.a, manual.b);
     }
     return spec;
 }

@@ -17,8 +17,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr std::size_t kMostLines = 8;  ///< runs listed in a hover card
-constexpr double kDecades = 30;        ///< a scalar that varies by more is coloured by its logarithm
+constexpr std::size_t kMaxLines = 8;  ///< runs listed in a hover card
+constexpr double kDecades = 30;       ///< a scalar that varies by more is coloured by its logarithm
 
 QString tr(const char* text) {
     return QCoreApplication::translate("SweepMap", text);
@@ -142,8 +142,8 @@ QStringList linesOf(const SweepSlice& slice, const SweepCell& cell, SweepValue k
                     const std::map<std::size_t, const SweepRow*>& rows) {
     QStringList lines;
     for (const std::size_t index : cell.runs) {
-        if (static_cast<std::size_t>(lines.size()) == kMostLines) {
-            lines << tr("and %1 more").arg(cell.runs.size() - kMostLines);
+        if (static_cast<std::size_t>(lines.size()) == kMaxLines) {
+            lines << tr("and %1 more").arg(cell.runs.size() - kMaxLines);
             break;
         }
         const auto row = rows.find(index);

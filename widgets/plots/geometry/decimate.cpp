@@ -40,8 +40,8 @@ void appendExtremes(QPolygonF& out, const QPointF* begin, const QPointF* end) {
 
 QPolygonF thin(const QPointF* begin, const QPointF* end, double column) {
     QPolygonF out;
-    constexpr qsizetype kMost = 1 << 13;  // a few points per column of any screen
-    out.reserve(std::min<qsizetype>(end - begin, kMost));
+    constexpr qsizetype kMax = 1 << 13;  // a few points per column of any screen
+    out.reserve(std::min<qsizetype>(end - begin, kMax));
     double cell = columnOf(begin->x(), column), next_cell = cell;
     while (begin != end) {
         const QPointF* next = begin + 1;

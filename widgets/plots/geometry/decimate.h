@@ -10,7 +10,7 @@
 namespace normscope::widgets {
 
 /// Points of a pixel column that decimate() keeps.
-inline constexpr std::size_t kMostInAColumn = 4;
+inline constexpr std::size_t kMaxInAColumn = 4;
 
 /// Cuts a curve in pixels at its non-finite points and thins each piece to at most four points per pixel
 /// column (first, lowest, highest, last, in their order), so that no spike is lost. Points in columns of

@@ -2,8 +2,8 @@
 #include "core/backend/cuda/gpu/cuda_device.h"
 
 #include "core/backend/cuda/cuda_ops.h"
+#include "core/backend/cuda/gpu/caching_allocator.h"
 #include "core/backend/cuda/gpu/check.h"
-#include "core/backend/cuda/gpu/kept_blocks.h"
 #include "core/backend/cuda/gpu/lt_gemm.h"
 #include "core/backend/cuda/gpu/pinned_copies.h"
 #include "core/backend/cuda/gpu/stream_graph.h"
@@ -66,7 +66,7 @@ struct CudaDevice::State {
     Stream stream;
     Stream captured;  ///< of the thread that captures a graph
     std::mutex capture_mutex;
-    KeptBlocks blocks;
+    CachingAllocator blocks;
     PinnedCopies copies;
     LtPlans plans;
     Exact<float> single, tf32;

@@ -141,7 +141,7 @@ bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const 
     if (const auto known = by_shape_.find(shape); known != by_shape_.end()) {
         plans_.splice(plans_.begin(), plans_, known->second);
     } else {
-        if (plans_.size() == kMost) {
+        if (plans_.size() == kMax) {
             by_shape_.erase(plans_.back().shape);
             plans_.pop_back();
         }

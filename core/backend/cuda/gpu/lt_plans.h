@@ -72,11 +72,11 @@ class LtPlan {
     bool found_ = false;
 };
 
-/// The plans of a device, the kMost last used ones: the heuristic costs tens of microseconds. One workspace,
+/// The plans of a device, the kMax last used ones: the heuristic costs tens of microseconds. One workspace,
 /// which is enough since all products are in one stream. Any thread.
 class LtPlans {
   public:
-    static constexpr std::size_t kMost = 512;
+    static constexpr std::size_t kMax = 512;
     static constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
     /// For the current device. SystemError without cuBLASLt.

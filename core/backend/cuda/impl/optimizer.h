@@ -28,7 +28,7 @@ struct BeginStep {
         begin_step(rule, accumulate, tokens, *control, *factors, *report);
     }
 };
-struct JudgeStep {
+struct FinalizeStep {
     StepRule rule;
     const StepKnobs* knobs;
     const double* norm;
@@ -37,7 +37,7 @@ struct JudgeStep {
     OptimizerNumbers* numbers;
     double* clip;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
-        judge_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
+        finalize_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
     }
 };
 template <class T>
@@ -176,10 +176,10 @@ void CudaOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64_t t
     each("begin_step", 1, BeginStep<T>{rule, accumulate, tokens, control, factors, report});
 }
 template <class T>
-void CudaOps<T>::judge_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
-                            StepControl* control, StepReport* report, OptimizerNumbers* numbers,
-                            double* clip) {
-    each("judge_step", 1, JudgeStep{rule, knobs, norm, control, report, numbers, clip});
+void CudaOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
+                               StepControl* control, StepReport* report, OptimizerNumbers* numbers,
+                               double* clip) {
+    each("finalize_step", 1, FinalizeStep{rule, knobs, norm, control, report, numbers, clip});
 }
 template <class T>
 void CudaOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,

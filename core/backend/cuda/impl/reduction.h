@@ -187,8 +187,8 @@ void CudaOps<T>::norm_of_squares(int count, const double* squares, const double*
            RootOver{divisor, norm});
 }
 template <class T>
-void CudaOps<T>::first_not_finite(std::size_t count, const T* x, std::int64_t* place) {
-    reduce("first_not_finite", count, NotFinite<T>{x}, StorePlace{place});
+void CudaOps<T>::find_first_non_finite(std::size_t count, const T* x, std::int64_t* place) {
+    reduce("find_first_non_finite", count, NotFinite<T>{x}, StorePlace{place});
 }
 
 }  // namespace normscope::cuda

@@ -16,7 +16,7 @@ struct FloatRows {
     static constexpr int kRows = 16, kRowsOfLane = 4, kLanesOfRow = 8;
     /// Entries between two rows in shared memory: eight lanes that read 16 bytes each of eight rows meet all
     /// 32 banks.
-    static constexpr int kSpare = 4;
+    static constexpr int kExtra = 4;
 
     /// The lane's part of [16, N] numbers.
     template <int N>
@@ -66,13 +66,13 @@ struct FloatRows {
 
     /// Numbers of shared memory that mix() needs for each warp.
     template <int N>
-    static constexpr int kScratch = kRows*(N + kSpare);
+    static constexpr int kScratch = kRows*(N + kExtra);
 
     /// sum += weights·other: weights [16, N], other [N, M], rows `ld` apart.
     template <int N, int M>
     __device__ static void mix(Block<M>& sum, const Block<N>& weights, const float* other, int ld,
                                float* scratch) {
-        constexpr int wide = N + kSpare;
+        constexpr int wide = N + kExtra;
         NORMSCOPE_UNROLL
         for (int r = 0; r < kRowsOfLane; ++r) {
             NORMSCOPE_UNROLL

@@ -16,7 +16,7 @@ struct TensorRows {
     static constexpr Rounding kRounding = F == grid::MmaFormat::Bf16 ? Rounding::Bf16 : Rounding::Fp16;
     static constexpr int kRows = 16, kRowsOfLane = 2, kLanesOfRow = 4;
     /// ldmatrix reads 16 bytes of eight rows at a time: 16 bytes more than a multiple of 128 meet all banks.
-    static constexpr int kSpare = 8;
+    static constexpr int kExtra = 8;
 
     /// Entry c of row r: column 8·(c / 2) + 2·(lane % 4) + c % 2.
     template <int N>

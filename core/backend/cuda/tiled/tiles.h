@@ -78,7 +78,7 @@ struct Tiling {
     /// On a multiprocessor, as many as registers allow without spilling: at most 168 a thread, or 255.
     static constexpr int blocks = D <= 64 ? 3 : 2;
     static constexpr int other = tensor ? (D == 256 ? 16 : 32) : D == 256 ? 8 : D == 128 ? 16 : 32;
-    static constexpr int ld = D + Rows::kSpare;
+    static constexpr int ld = D + Rows::kExtra;
     /// Columns of the gradients of keys and values that one block makes.
     static constexpr int columns = D < 128 ? D : 128;
     static constexpr int own_entries = own * ld, other_entries = other * ld;

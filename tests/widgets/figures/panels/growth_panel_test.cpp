@@ -253,7 +253,7 @@ class GrowthPanelTest : public QObject {
         QVERIFY(!curve(buildGrowth(input).plots[0], "A GPAS estimate"));
     }
 
-    void saysTheClassOfGrowth() {
+    void statesTheClassOfGrowth() {
         const auto grow = [](const std::string& name, int depth, const std::function<double(int)>& at) {
             RunData r = syn::run(name);
             syn::add(r, "growth", 0, {syn::vector("rms", syn::values(2 * depth + 1, at))});
@@ -448,7 +448,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots.size(), 1u);  // a ghost is not a second run
     }
 
-    void missingProbesSayWhy() {
+    void missingProbesStateWhy() {
         const RunData a = grown("A", 2, 1, 1, kNaN, 10), bare = syn::run("Bare");
         PanelInput input;
         input.runs = {&bare};

@@ -139,7 +139,7 @@ class JacobianPanelTest : public QObject {
         QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({2, 30, 20, 20}));
     }
 
-    void olderRecordingsSayNotCounted() {
+    void olderRecordingsStateNotCounted() {
         RunData a = withSpectra("A", 2, {2, 2, 2, 2});
         arraysOf(a).resize(4);
         PanelInput input;

@@ -110,7 +110,7 @@ class MismatchPanelTest : public QObject {
         QVERIFY(buildMismatch(input).empty_text.contains("lacks this quantity"));
     }
 
-    void saysWhatIsMissing() {
+    void statesWhatIsMissing() {
         const RunData bare = syn::run("Bare");
         RunData half = syn::run("Half");
         syn::add(half, "mismatch", 0, {syn::vector("bf16_hidden", {1e-3, 2e-3, 3e-3})});

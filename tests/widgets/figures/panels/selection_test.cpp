@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Panels of runs whose probes measured selected places alone: gaps, the places in the subtitle, and no
 // statement that NaN is a value.
+#include "core/run/complete_run.h"
 #include "core/run/probes_preset.h"
-#include "core/run/whole_run.h"
 #include "tests/support/test_main.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
@@ -28,7 +28,7 @@ RunData run_of(const std::string& only) {
     for (const ProbeInfo& probe : probe_registry()) recipe.probes.push_back({probe.id, 5});
     select_places(recipe.probes, PlaceSelection::parse(only, "only"));
     ThreadPool pool(1);
-    return whole_run(recipe, "Post-LN", pool);
+    return complete_run(recipe, "Post-LN", pool);
 }
 
 /// Every text of a figure, the summary for screen readers too.

@@ -114,7 +114,7 @@ class SpectraPanelTest : public QObject {
         QCOMPARE(lyapunov.references.at(0).value, 0.0);
     }
 
-    void saysWhatIsMissing() {
+    void statesWhatIsMissing() {
         const RunData a = measured("A", 3, 1), bare = syn::run("Bare");
         QVERIFY(build({&bare}, "layers").empty_text.contains("Bare: not measured yet"));
         const Figure f = build({&a, &bare}, "layers");
@@ -123,7 +123,7 @@ class SpectraPanelTest : public QObject {
                  qPrintable(chipTexts(f).join("; ")));
         PanelInput waits;
         waits.runs = {&bare};
-        waits.awaited = {true};
+        waits.pending = {true};
         QCOMPARE(buildSpectra(waits).empty_text, "Bare: being measured …");
         RunData half = syn::run("Half");
         syn::add(half, "spectra", 0, {syn::array("layer_top", {2, 1}, {1, kNaN})});

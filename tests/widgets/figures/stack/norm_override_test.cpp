@@ -47,11 +47,11 @@ class NormOverrideTest : public QObject {
 
     void otherOverridesStay() {
         StackSpec spec = stack(Scheme::Pre);
-        LayerOverride by_hand;
-        by_hand.index = 1;
-        by_hand.attn.a = 2;
-        by_hand.attn.out = true;
-        spec.layers.push_back(by_hand);
+        LayerOverride manual;
+        manual.index = 1;
+        manual.attn.a = 2;
+        manual.attn.out = true;
+        spec.layers.push_back(manual);
         const StackSpec changed = withNorm(spec, 1, Sublayer::Attention, NormPlace::Out, false, false);
         QCOMPARE(changed.layers.size(), std::size_t(1));
         QVERIFY(!changed.layers[0].attn.out);

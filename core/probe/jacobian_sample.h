@@ -20,13 +20,14 @@ struct TokenSpectra {
     std::vector<double> stack;      ///< [d]; wanted where all blocks are
 };
 TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>& tape,
-                           const WantedBlocks& wanted, ThreadPool& pool, const std::function<void()>& check);
+                           const RequestedBlocks& wanted, ThreadPool& pool,
+                           const std::function<void()>& check);
 
 /// The arrays of one sample of the jacobian probe (jacobian.h), NaN until measured.
 class JacobianSample {
   public:
     /// `wanted`: of the whole stack; numbers of the stack are measured where all are.
-    JacobianSample(const StackSpec& spec, const JacobianPlan& plan, WantedBlocks wanted, int length,
+    JacobianSample(const StackSpec& spec, const JacobianPlan& plan, RequestedBlocks wanted, int length,
                    int sequences, ThreadPool& pool, std::function<void()> check);
 
     /// The last token of sequence 0 in the layers first_layer … of the whole stack, which are all of `model`;
@@ -49,13 +50,13 @@ class JacobianSample {
 
   private:
     bool whole(const Transformer<double>& model) const {
-        return model.spec().depth == depth_ && wanted_.all();
+        return model.spec().depth == depth_ && requested_.all();
     }
     void stack_nulls(const std::vector<BlockMatrix>& layers);
 
     const StackSpec& spec_;
     const JacobianPlan& plan_;
-    WantedBlocks wanted_;
+    RequestedBlocks requested_;
     int length_, of_sequences_, depth_;
     std::size_t width_, rows_, positions_;
     ThreadPool& pool_;

@@ -11,13 +11,13 @@ namespace normscope::app {
 /// The file in which a window keeps its state for the next start: window-N.json in the folder "state" next to
 /// the recordings. Locked as long as this exists, so that two windows never write one file; the lock of a
 /// killed process does not count.
-class KeptState {
+class WindowStateFile {
   public:
-    static constexpr int kMost = 8;
+    static constexpr int kMax = 8;
 
     /// Takes the file that was written last, of those that no window has; `afresh`: one that is not there
-    /// yet, of kMost the one written first.
-    KeptState(const QString& recordings_folder, bool afresh);
+    /// yet, of kMax the one written first.
+    WindowStateFile(const QString& recordings_folder, bool from_start);
 
     /// False where the folder cannot be written.
     bool locked() const { return lock_ != nullptr; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/spectra/jacobian_sample.h"
+#include "core/probe/jacobian_sample.h"
 
 #include "core/probe/jackknife.h"
 
@@ -24,7 +24,7 @@ int nulls_of_product(const std::vector<double>& factors, std::size_t begin, std:
     return static_cast<int>(*std::max_element(first, factors.begin() + static_cast<std::ptrdiff_t>(end)));
 }
 
-std::string measured_name(const JacobianPlan& plan, const WantedBlocks& wanted, int depth) {
+std::string measured_name(const JacobianPlan& plan, const RequestedBlocks& wanted, int depth) {
     if (plan.whole && wanted.all()) return "all layers";
     std::vector<int> layers;
     for (const int l : plan.layers)
@@ -41,7 +41,8 @@ std::string measured_name(const JacobianPlan& plan, const WantedBlocks& wanted, 
 }  // namespace
 
 TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>& tape,
-                           const WantedBlocks& wanted, ThreadPool& pool, const std::function<void()>& check) {
+                           const RequestedBlocks& wanted, ThreadPool& pool,
+                           const std::function<void()>& check) {
     const int d = model.spec().d_model;
     const auto blocks = sublayer_blocks(model, tape, wanted, pool, check);
     TokenSpectra spectra{block_spectra(blocks, d, pool, check),
@@ -52,11 +53,11 @@ TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>&
     return spectra;
 }
 
-JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, WantedBlocks wanted,
+JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, RequestedBlocks wanted,
                                int length, int sequences, ThreadPool& pool, std::function<void()> check)
     : spec_(spec),
       plan_(plan),
-      wanted_(std::move(wanted)),
+      requested_(std::move(wanted)),
       length_(length),
       of_sequences_(sequences),
       depth_(spec.depth),
@@ -81,7 +82,7 @@ JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, 
 void JacobianSample::last_token(const Transformer<double>& model, const Tape<double>& tape, int first_layer) {
     const int d = spec_.d_model, last = tape.length - 1;
     const auto first = 2 * static_cast<std::size_t>(first_layer);
-    const WantedBlocks wanted = wanted_.layers_from(first_layer, model.spec().depth);
+    const RequestedBlocks wanted = requested_.layers_from(first_layer, model.spec().depth);
     const auto blocks = sublayer_blocks(model, tape, wanted, pool_, check_);
     const auto values = block_spectra(blocks, d, pool_, check_);
     copy_to(sublayer_sv_, first * width_, values);
@@ -148,7 +149,7 @@ void JacobianSample::full_map(const Transformer<double>& model, const Tape<doubl
     bool any = false;
     for (int k = 0; k < count; ++k) {
         const auto at = static_cast<std::size_t>(k);
-        if (!wanted_.sublayer(first + at)) continue;
+        if (!requested_.sublayer(first + at)) continue;
         const bool nulls = exact_[first + at] > 0;
         any = any || nulls;
         const double smallest = spec_.causal ? last_token.sublayers[(at + 1) * width_ - 1] : no_bound;
@@ -224,7 +225,7 @@ ProbeResult JacobianSample::result() {
     mean += " of sequence 1" + of;
     if (used > positions_) mean += ", last token of " + std::to_string(used - positions_) + " more";
     result.labels["mean"] = {mean};
-    result.labels["measured"] = {measured_name(plan_, wanted_, depth_)};
+    result.labels["measured"] = {measured_name(plan_, requested_, depth_)};
     return result;
 }
 

@@ -10,8 +10,8 @@ namespace normscope {
 
 /// Trains a recipe to its end in memory: no recording, no checkpoints. Throws InputError where it cannot be
 /// built, Cancelled between steps, and what a step throws.
-RunData whole_run(Recipe recipe, const std::string& name, ThreadPool& pool, Corpora* corpora = nullptr,
-                  Device& device = cpu_device(), const std::atomic<bool>* cancel = nullptr);
+RunData complete_run(Recipe recipe, const std::string& name, ThreadPool& pool, Corpora* corpora = nullptr,
+                     Device& device = cpu_device(), const std::atomic<bool>* cancel = nullptr);
 
 /// How a run ended, for a table: over its last 20 recorded steps.
 struct FinalValues {

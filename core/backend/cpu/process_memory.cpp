@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/kept_memory.h"
+#include "core/backend/cpu/process_memory.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 namespace normscope {
 
-void keep_freed_memory() {
+void retain_freed_memory() {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest value that is accepted
     mallopt(M_TRIM_THRESHOLD, 256 << 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cuda/gpu/kept_blocks.h"
+#include "core/backend/cuda/gpu/caching_allocator.h"
 
 #include "core/backend/cuda/gpu/check.h"
 #include "core/backend/out_of_memory.h"
@@ -17,22 +17,23 @@ std::size_t rounded_up(std::size_t bytes) {
 
 }  // namespace
 
-void* KeptBlocks::allocate(std::size_t bytes) {
+void* CachingAllocator::allocate(std::size_t bytes) {
     const std::size_t size = rounded_up(bytes);
     std::lock_guard lock(mutex_);
     // The smallest kept block that holds it, if no more than a quarter of that would be unused.
-    if (const auto fit = kept_.lower_bound(size); fit != kept_.end() && fit->first - size <= fit->first / 4) {
+    if (const auto fit = stored_.lower_bound(size);
+        fit != stored_.end() && fit->first - size <= fit->first / 4) {
         void* block = fit->second;
         in_use_.emplace(block, fit->first);
-        kept_bytes_ -= fit->first;
-        kept_.erase(fit);
+        cached_bytes_ -= fit->first;
+        stored_.erase(fit);
         return block;
     }
     void* block = nullptr;
     cudaError_t error = cudaMalloc(&block, size);
-    if (error == cudaErrorMemoryAllocation && !kept_.empty()) {
+    if (error == cudaErrorMemoryAllocation && !stored_.empty()) {
         cudaGetLastError();
-        free_kept();
+        free_cached();
         error = cudaMalloc(&block, size);
     }
     if (error == cudaErrorMemoryAllocation) {
@@ -47,29 +48,29 @@ void* KeptBlocks::allocate(std::size_t bytes) {
     return block;
 }
 
-void KeptBlocks::release(void* block) noexcept {
+void CachingAllocator::release(void* block) noexcept {
     std::lock_guard lock(mutex_);
     const auto used = in_use_.find(block);
     if (used == in_use_.end()) return;
     const std::size_t size = used->second;
     in_use_.erase(used);
-    if (kept_bytes_ + size > most_) {
+    if (cached_bytes_ + size > most_) {
         cudaFree(block);  // waits for the calls that use it
         return;
     }
-    kept_.emplace(size, block);
-    kept_bytes_ += size;
+    stored_.emplace(size, block);
+    cached_bytes_ += size;
 }
 
-std::size_t KeptBlocks::kept() const {
+std::size_t CachingAllocator::kept() const {
     std::lock_guard lock(mutex_);
-    return kept_bytes_;
+    return cached_bytes_;
 }
 
-void KeptBlocks::free_kept() noexcept {
-    for (const auto& [size, block] : kept_) cudaFree(block);
-    kept_.clear();
-    kept_bytes_ = 0;
+void CachingAllocator::free_cached() noexcept {
+    for (const auto& [size, block] : stored_) cudaFree(block);
+    stored_.clear();
+    cached_bytes_ = 0;
 }
 
 }  // namespace normscope::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/session/held_file.h"
+#include "core/session/lazy_session.h"
 
 #include "core/base/error.h"
 #include "core/session/process/guard.h"
@@ -23,18 +23,19 @@ struct stat status_of(hid_t file) {
 
 }  // namespace
 
-HeldFile::HeldFile(hdf5::Handle file, std::string path) : file_(std::move(file)), path_(std::move(path)) {
+LazySession::LazySession(hdf5::Handle file, std::string path)
+    : file_(std::move(file)), path_(std::move(path)) {
     const struct stat status = status_of(file_);
     bytes_ = status.st_size;
     seconds_ = status.st_mtim.tv_sec;
     nanoseconds_ = status.st_mtim.tv_nsec;
 }
 
-HeldFile::~HeldFile() {
+LazySession::~LazySession() {
     hdf5::close_later(std::move(file_));
 }
 
-void HeldFile::require_readable() const {
+void LazySession::require_readable() const {
     if (!failure_.empty()) throw InputError(failure_);
     const struct stat status = status_of(file_);
     if (status.st_size != bytes_ || status.st_mtim.tv_sec != seconds_ ||
@@ -46,7 +47,7 @@ void HeldFile::require_readable() const {
         if (::stat(path_.c_str(), &now) != 0 || now.st_dev != status.st_dev || now.st_ino != status.st_ino)
             throw InputError(path_ +
                              ": was replaced before it was read to its end; what was not read yet is lost");
-        require_walked(path_);
+        require_verified(path_);
     }
     walked_ = true;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/session/bare_run.h"
+#include "core/session/run_header.h"
 
 namespace normscope {
 
-RunData bare_run(const RunData& run) {
+RunData run_header(const RunData& run) {
     RunData bare;
     bare.id = run.id;
     bare.name = run.name;

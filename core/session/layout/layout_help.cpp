@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/session/layout_help.h"
+#include "core/session/layout/layout_help.h"
 
 namespace normscope {
 

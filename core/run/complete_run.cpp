@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/whole_run.h"
+#include "core/run/complete_run.h"
 
 #include "core/base/statistics.h"
 #include "core/run/memory_need.h"
@@ -21,8 +21,8 @@ std::vector<double> last_of(const StepTable& steps, const char* name) {
 
 }  // namespace
 
-RunData whole_run(Recipe recipe, const std::string& name, ThreadPool& pool, Corpora* corpora, Device& device,
-                  const std::atomic<bool>* cancel) {
+RunData complete_run(Recipe recipe, const std::string& name, ThreadPool& pool, Corpora* corpora,
+                     Device& device, const std::atomic<bool>* cancel) {
     auto corpus = complete_and_validate(recipe, corpora);
     require_device(recipe, pool.threads(), device);
     Experiment experiment(recipe, "a", name, std::move(corpus), device);

@@ -6,6 +6,6 @@
 namespace normscope {
 
 /// The run without steps, samples and events.
-RunData bare_run(const RunData& run);
+RunData run_header(const RunData& run);
 
 }  // namespace normscope

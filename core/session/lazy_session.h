@@ -10,12 +10,12 @@ namespace normscope {
 
 /// An open session of which a part is not read yet. Any thread may release it: the thread of HDF5 closes the
 /// file when it opens the next one. All else is for that thread.
-class HeldFile {
+class LazySession {
   public:
-    HeldFile(hdf5::Handle file, std::string path);
-    ~HeldFile();
-    HeldFile(const HeldFile&) = delete;
-    HeldFile& operator=(const HeldFile&) = delete;
+    LazySession(hdf5::Handle file, std::string path);
+    ~LazySession();
+    LazySession(const LazySession&) = delete;
+    LazySession& operator=(const LazySession&) = delete;
 
     hid_t file() const { return file_; }
     /// Before anything but the outlines is read: has the file walked (process/guard.h), once. Throws
@@ -24,7 +24,7 @@ class HeldFile {
     /// Nothing is read from it any more: of an object that could not be read the library keeps, while the
     /// file stays open, what it made of it, and returns that to the next reader. require_readable() throws
     /// this line.
-    void give_up(const std::string& line) const { failure_ = line; }
+    void record_failure(const std::string& line) const { failure_ = line; }
 
   private:
     hdf5::Handle file_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/spectra/spectra.h"
+#include "core/probe/spectra.h"
 
 #include "core/probe/spectra/depth_measures.h"
 #include "core/probe/spectra/jacobian_map.h"
@@ -148,7 +148,7 @@ ProbeInfo spectra_probe() {
              {"alignment",
               {axis::layer_pair},
               "of a layer's output directions with the next one's input",
-              kMayBeNan | kSometimes},
+              kMayBeNan | kOptional},
              {"product_gain",
               {},
               "the stack's largest value ÷ the product of the layers'",
