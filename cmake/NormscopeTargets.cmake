@@ -85,6 +85,8 @@ function(normscope_library name)
     target_precompile_headers(${name} PRIVATE ${headers})
   elseif(NORMSCOPE_UNITY)
     target_precompile_headers(${name} REUSE_FROM normscope_core_headers)
+    # GCC 12 takes sound appends to a std::string for writes out of bounds (GCC bug 105329) where <string> is precompiled.
+    target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-restrict)
   endif()
 endfunction()
 
