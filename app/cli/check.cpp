@@ -5,11 +5,10 @@
 #include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/claims/claims.h"
 #include "core/claims/initial_input.h"
 #include "core/session/session.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -100,7 +99,7 @@ int check(const CheckOptions& options) {
             std::cout << table_row(*claim, result) << std::endl;
     }
     if (options.json) {
-        std::cout << rows.dump(2) << "\n";
+        std::cout << json_text(rows, 2) << "\n";
         return kDone;
     }
     std::string summary;

@@ -7,10 +7,9 @@
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices.h"
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/gallery/findings.h"
 #include "core/sweep/sweep.h"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -145,7 +144,7 @@ int run_gallery(const GalleryArguments& arguments) {
         else
             print_findings(*entry, result);
     }
-    if (arguments.json) std::cout << rows.dump(2) << "\n";
+    if (arguments.json) std::cout << json_text(rows, 2) << "\n";
     return kDone;
 }
 

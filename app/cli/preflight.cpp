@@ -6,9 +6,8 @@
 #include "app/cli/window_program.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/strict_json.h"
 #include "core/preflight/report_ending.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -98,7 +97,7 @@ int preflight_command(const PreflightOptions& options) {
     ThreadPool pool(options.threads);
     const Preflight result = preflight(read_recipe(options.recipe, options.settings), pool);
     if (options.json)
-        std::cout << json_of(result).dump(2) << "\n";
+        std::cout << json_text(json_of(result), 2) << "\n";
     else
         print(result);
     return kDone;

@@ -3,11 +3,10 @@
 
 #include "app/cli/command.h"
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/model/parameters.h"
 #include "core/recipe/recipe.h"
 #include "core/recipe/size_presets.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <iostream>
@@ -18,7 +17,7 @@ namespace normscope::app {
 namespace {
 
 void list_preset(const Preset& preset, const std::string& size) {
-    const auto recipe = nlohmann::json::parse(preset.json);
+    const auto recipe = strict_json(preset.json, preset.name);
     char line[512];
     std::snprintf(line, sizeof line, "%-20s %s%s\n", preset.name, size.c_str(),
                   recipe.value("description", "").c_str());

@@ -2,8 +2,8 @@
 #include "app/cli/progress.h"
 
 #include "core/base/number_text.h"
+#include "core/base/strict_json.h"
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 void print(const Json& object) {
-    std::cout << object.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+    std::cout << json_text(object) << std::endl;
 }
 
 double value_of(const StepRecord& record, const std::string& name) {

@@ -6,13 +6,12 @@
 #include "core/backend/devices.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/strict_json.h"
 #include "core/findings/headline.h"
 #include "core/run/complete_run.h"
 #include "core/run/draft.h"
 #include "core/run/replay.h"
 #include "core/session/session.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -193,7 +192,7 @@ int run_remedies(const RemediesOptions& options) {
         out["remedies"].push_back(
             trial_json(trials[i], at == order.end() ? 0 : static_cast<std::size_t>(at - order.begin()) + 1));
     }
-    std::cout << out.dump(2) << "\n";
+    std::cout << json_text(out, 2) << "\n";
     return kDone;
 }
 

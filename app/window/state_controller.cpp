@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/state_controller.h"
 
+#include "app/lab/files/window_text.h"
 #include "app/lab/lab.h"
 #include "app/window/runs/story_controller.h"
-#include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
 #include "widgets/story/story_strip.h"
-
-#include <nlohmann/json.hpp>
 
 namespace normscope::app {
 
@@ -30,20 +29,6 @@ json runJson(const SavedRun& run) {
     set("session", run.session);
     if (run.companion) out["companion"] = true;
     return out;
-}
-
-/// Its recipe is among the knobs of the view.
-SavedRun runOf(const json& in, const json& knobs) {
-    SavedRun run;
-    run.id = in.at("id").get<std::string>();
-    run.name = in.at("name").get<std::string>();
-    run.drawn_name = in.value("drawn_name", std::string());
-    run.not_recorded = in.value("not_recorded", std::string());
-    run.recording = in.value("recording", std::string());
-    run.session = in.value("session", std::string());
-    run.companion = in.value("companion", false);
-    run.recipe = parse_recipe(knobs.at(run.id).at("recipe").dump(), "run " + run.id);
-    return run;
 }
 
 }  // namespace
@@ -78,15 +63,9 @@ void StateController::start(bool from_start) {
         return from_start ? void() : lab_.findInterrupted();
     }
     try {
-        const json state = json::parse(stored_->text());
-        if (state.at("version").get<int>() != kStateVersion)
-            throw InputError("version " + state["version"].dump() + " is not known");
-        restoring_view_ = state.at("view").get<std::string>();
-        const json view = json::parse(restoring_view_);
-        std::vector<SavedRun> runs;
-        for (const json& run : state.at("runs")) runs.push_back(runOf(run, view.at("knobs")));
-        if (runs.empty()) throw InputError("it holds no run");
-        lab_.restore(runs, stored_->companion());
+        const StoredWindow stored = readWindow(stored_->text(), "window");
+        restoring_view_ = stored.view;
+        lab_.restore(stored.runs, stored_->companion());
         connect(&lab_, &Lab::sessionOpened, &later_, qOverload<>(&QTimer::start));  // instead of it
     } catch (const std::exception& error) {
         restoring_view_.clear();
@@ -99,16 +78,15 @@ void StateController::start(bool from_start) {
 
 void StateController::applyRestored() {
     try {
-        const json state = json::parse(stored_->text());
-        lab_.setSessionPath(QString::fromStdString(state.value("session_path", std::string())));
-        if (state.contains("story") &&
-            stories_.tell(QString::fromStdString(state["story"].at("name").get<std::string>()))) {
-            views_.story->moveTo(state["story"].at("at").get<std::size_t>());
-            views_.story->setHeld(state["story"].value("held", std::vector<bool>()));
+        const StoredWindow stored = readWindow(stored_->text(), "window");
+        lab_.setSessionPath(QString::fromStdString(stored.session_path));
+        if (stored.story && stories_.tell(QString::fromStdString(stored.story->name))) {
+            views_.story->moveTo(stored.story->at);
+            views_.story->setHeld(stored.story->held);
         }
         view_.restore(std::exchange(restoring_view_, {}));
-        lab_.restoreTried(state.value("tried", std::map<std::string, std::vector<std::string>>()));
-        if (state.value("unsaved", false)) lab_.undoStack()->resetClean();
+        lab_.restoreTried(stored.tried);
+        if (stored.unsaved) lab_.undoStack()->resetClean();
     } catch (const std::exception& error) {
         views_.banner->showMessage(
             tr("%1: not all is restored: %2").arg(stored_->path(), QString::fromUtf8(error.what())));
@@ -133,7 +111,7 @@ bool StateController::keep(bool closing) {
         state["story"] = {{"name", views_.story->story()->name},
                           {"at", views_.story->at()},
                           {"held", views_.story->held()}};
-    SaveWindowRequest request{stored_->path(), state.dump(), std::move(comparison.companion)};
+    SaveWindowRequest request{stored_->path(), json_text(state), std::move(comparison.companion)};
     if (!closing && !request.companion && request.text == cached_text_) return true;
     cached_text_ = request.text;
     if (closing) return lab_.saveWindowNow(request);

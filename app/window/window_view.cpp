@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/window_view.h"
 
+#include "app/lab/files/window_text.h"
 #include "app/lab/lab.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/main_window.h"
-#include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "widgets/panels/panel_grid.h"
-
-#include <nlohmann/json.hpp>
 
 #include <QScreen>
 
@@ -29,14 +28,6 @@ json axisJson(const AxisView& axis) {
     return out;
 }
 
-AxisView axisOf(const json& in) {
-    AxisView axis;
-    if (in.contains("range"))
-        axis.range = widgets::Range{in["range"].at(0).get<double>(), in["range"].at(1).get<double>()};
-    if (in.contains("log")) axis.scale = in["log"].get<bool>() ? widgets::Scale::Log : widgets::Scale::Linear;
-    return axis;
-}
-
 json cellJson(const widgets::PanelCell& cell) {
     json views = json::object();
     for (const auto& [panel, state] : cell.views()) {
@@ -46,16 +37,6 @@ json cellJson(const widgets::PanelCell& cell) {
         if (!plots.empty()) views[panel] = std::move(plots);
     }
     return {{"panel", cell.panel()}, {"options", cell.options()}, {"views", std::move(views)}};
-}
-
-void apply(widgets::PanelCell& cell, const json& in) {
-    std::map<std::string, PlotViewState> views;
-    for (const auto& [panel, plots] : in.at("views").items())
-        for (const json& plot : plots)
-            views[panel].plots.push_back({axisOf(plot.at("x")), axisOf(plot.at("y"))});
-    cell.setPanel(in.at("panel").get<std::string>());
-    cell.setOptions(in.at("options").get<widgets::PanelOptions>());
-    cell.setViews(views);
 }
 
 }  // namespace
@@ -76,43 +57,36 @@ std::string viewJson(const MainWindow& window) {
     for (const widgets::PanelCell* cell : window.views().grid->cells())
         view["cells"].push_back(cellJson(*cell));
     for (const LabRun& run : lab.runs())
-        view["knobs"][run.id] = {{"recipe", json::parse(recipe_json(run.recipe, -1))},
-                                 {"live", json::parse(recipe_json(run.live, -1))},
+        view["knobs"][run.id] = {{"recipe", strict_json(recipe_json(run.recipe, -1), "recipe")},
+                                 {"live", strict_json(recipe_json(run.live, -1), "recipe")},
                                  {"pinned", run.pinned},
                                  {"name", run.given_name}};
-    return view.dump();
+    return json_text(view);
 }
 
 void applyViewJson(MainWindow& window, const std::string& text) {
-    try {
-        const json view = json::parse(text);
-        if (view.value("version", 0) != kViewVersion)
-            throw InputError("/view: version", view.value("version", json()).dump() + " is not known",
-                             std::to_string(kViewVersion));
-        Lab& lab = *window.lab();
-        window.appearance()->restoreTheme(view.at("dark").get<bool>());
-        if (view.contains("size"))
-            window.resize(QSize(view["size"].at(0).get<int>(), view["size"].at(1).get<int>())
-                              .boundedTo(window.screen()->availableSize()));  // a session of a larger screen
-        window.appearance()->setWide(view.at("wide").get<bool>());
-        const auto& cells = window.views().grid->cells();
-        for (std::size_t i = 0; i < cells.size() && i < view.at("cells").size(); ++i)
-            apply(*cells[i], view["cells"][i]);
-        window.views().grid->focusCell(view.at("focus").get<int>());
-        lab.setLinked(view.at("linked").get<bool>());
-        lab.setGroupSeeds(view.value("group_seeds", true));
-        std::map<std::string, Lab::RunKnobs> knobs;
-        for (const auto& [id, k] : view.at("knobs").items())
-            knobs[id] = {parse_recipe(k.at("recipe").dump(), "/view: knobs of run " + id),
-                         parse_recipe(k.at("live").dump(), "/view: knobs of run " + id),
-                         k.at("pinned").get<bool>(), k.value("name", std::string())};
-        lab.setKnobRecipes(knobs);
-        lab.selectRun(view.at("run").get<int>());
-        lab.selectLayer(view.at("layer").get<int>(), view.at("head").get<int>());
-        if (!view.at("step").is_null()) lab.setStep(view["step"].get<qint64>());
-    } catch (const json::exception& error) {
-        throw InputError(std::string("/view: not understood: ") + error.what());
+    const StoredView view = readView(text);  // throws before anything is applied
+    Lab& lab = *window.lab();
+    window.appearance()->restoreTheme(view.dark);
+    if (view.size)
+        window.resize(QSize(view.size->first, view.size->second)
+                          .boundedTo(window.screen()->availableSize()));  // a session of a larger screen
+    window.appearance()->setWide(view.wide);
+    const auto& cells = window.views().grid->cells();
+    for (std::size_t i = 0; i < cells.size() && i < view.cells.size(); ++i) {
+        cells[i]->setPanel(view.cells[i].panel);
+        cells[i]->setOptions(view.cells[i].options);
+        cells[i]->setViews(view.cells[i].views);
     }
+    window.views().grid->focusCell(view.focus);
+    lab.setLinked(view.linked);
+    lab.setGroupSeeds(view.group_seeds);
+    std::map<std::string, Lab::RunKnobs> knobs;
+    for (const auto& [id, of] : view.knobs) knobs[id] = {of.recipe, of.live, of.pinned, of.name};
+    lab.setKnobRecipes(knobs);
+    lab.selectRun(view.run);
+    lab.selectLayer(view.layer, view.head);
+    if (view.step) lab.setStep(*view.step);
 }
 
 }  // namespace normscope::app

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/error.h"
+#include "core/base/json_object.h"
 #include "core/gallery/gallery.h"
 #include "core/probe/registry.h"
 #include "core/recipe/recipe_text.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -16,61 +15,6 @@ using nlohmann::json;
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-/// An object of the file; `at` begins messages about it.
-class Object {
-  public:
-    Object(const json& value, std::string at, const std::set<std::string>& keys)
-        : value_(value), at_(std::move(at)) {
-        if (!value.is_object()) throw InputError(at_, "not an object", "{…}");
-        for (const auto& entry : value.items())
-            if (!keys.count(entry.key()))
-                throw InputError(at_ + ": " + entry.key(), "is unknown", joined({keys.begin(), keys.end()}));
-    }
-    const std::string& at() const { return at_; }
-    std::string at(const char* key) const { return at_ + ": " + key; }
-    bool has(const char* key) const { return value_.contains(key); }
-    const json& of(const char* key) const {
-        if (!has(key)) throw InputError(at(key), "is missing", "");
-        return value_.at(key);
-    }
-    std::string text(const char* key) const {
-        if (!has(key) || !value_.at(key).is_string() || value_.at(key).get<std::string>().empty())
-            throw InputError(at(key), "is missing", "a text");
-        return value_.at(key);
-    }
-    double number(const char* key) const {
-        if (!has(key) || !value_.at(key).is_number()) throw InputError(at(key), "is missing", "a number");
-        return value_.at(key);
-    }
-    std::vector<std::string> texts(const char* key) const {
-        std::vector<std::string> all;
-        if (!has(key)) return all;
-        const json& list = value_.at(key);
-        if (!list.is_array() ||
-            !std::all_of(list.begin(), list.end(), [](const json& v) { return v.is_string(); }))
-            throw InputError(at(key), "not a list of texts", "[\"…\", …]");
-        for (const json& item : list) all.push_back(item);
-        return all;
-    }
-    /// One of `words`: its index.
-    std::size_t word(const char* key, const std::vector<std::string>& words) const {
-        const std::string given = text(key);
-        const auto found = std::find(words.begin(), words.end(), given);
-        if (found == words.end()) throw InputError(at(key), given + " is unknown", joined(words));
-        return static_cast<std::size_t>(found - words.begin());
-    }
-
-  private:
-    const json& value_;
-    std::string at_;
-};
-
 GalleryQuantity read_quantity(const json& value, const std::string& at) {
     using Kind = GalleryQuantity::Kind;
     GalleryQuantity quantity;
@@ -79,7 +23,7 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
         quantity.kind = Kind::Spikes;
         return quantity;
     }
-    const Object object(value, at, {"outcome", "probe", "array", "over", "when"});
+    const JsonObject object(value, at, {"outcome", "probe", "array", "over", "when"});
     if (object.has("outcome")) {
         quantity.kind = Kind::Outcome;
         for (const std::string& word : object.texts("outcome"))
@@ -94,12 +38,12 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
     if (!probe) {
         std::vector<std::string> ids;
         for (const ProbeInfo& known : probe_registry()) ids.push_back(known.id);
-        throw InputError(object.at("probe"), quantity.scalar.probe + " is unknown", joined(ids));
+        throw InputError(object.at("probe"), printable(quantity.scalar.probe) + " is unknown", joined(ids));
     }
     if (!find_array(*probe, quantity.scalar.array)) {
         std::vector<std::string> names;
         for (const ArrayInfo& known : probe->arrays) names.push_back(known.name);
-        throw InputError(object.at("array"), quantity.scalar.array + " is unknown", joined(names));
+        throw InputError(object.at("array"), printable(quantity.scalar.array) + " is unknown", joined(names));
     }
     quantity.scalar.over = SweepScalar::over_of(object.text("over"), object.at("over"));
     quantity.when = object.has("when") ? static_cast<GalleryQuantity::When>(object.word(
@@ -109,24 +53,26 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
 }
 
 /// Values of the grid's keys, over those of `base`; each of them must be in the grid.
-GalleryCell read_cell(const Object& object, const char* key, const SweepSpec& sweep, GalleryCell cell) {
+GalleryCell read_cell(const JsonObject& object, const char* key, const SweepSpec& sweep, GalleryCell cell) {
     if (object.has(key)) {
         const json& value = object.of(key);
         if (!value.is_object()) throw InputError(object.at(key), "not an object", "{KEY: VALUE}");
         for (const auto& entry : value.items()) {
             if (!entry.value().is_string())
-                throw InputError(object.at(key) + "." + entry.key(), "not a text", "a value of the grid");
-            cell[entry.key()] = sweep_value_text(entry.value());
+                throw InputError(object.at(key) + "." + printable(entry.key()), "not a text",
+                                 "a value of the grid");
+            cell[entry.key()] =
+                sweep_value_text(entry.value(), object.at(key) + "." + printable(entry.key()));
         }
     }
     for (const auto& [name, value] : cell) {
         const auto axis = std::find_if(sweep.grid.begin(), sweep.grid.end(),
                                        [&, &wanted = name](const SweepAxis& a) { return a.key == wanted; });
         if (axis == sweep.grid.end())
-            throw InputError(object.at(key) + "." + name, "is no key of the grid", "its keys");
+            throw InputError(object.at(key) + "." + printable(name), "is no key of the grid", "its keys");
         if (std::find(axis->values.begin(), axis->values.end(), value) == axis->values.end())
-            throw InputError(object.at(key) + "." + name, value + " is no value of the grid",
-                             joined(axis->values));
+            throw InputError(object.at(key) + "." + printable(name),
+                             printable(value) + " is no value of the grid", joined(axis->values));
     }
     for (const SweepAxis& axis : sweep.grid)
         if (!cell.count(axis.key))
@@ -137,9 +83,9 @@ GalleryCell read_cell(const Object& object, const char* key, const SweepSpec& sw
 GalleryMeasure read_measure(const json& value, const std::string& at, const SweepSpec& sweep) {
     using Effect = GalleryMeasure::Effect;
     using Side = GalleryMeasure::Side;
-    const Object object(value, at,
-                        {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than",
-                         "within", "paper", "unit"});
+    const JsonObject object(value, at,
+                            {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than",
+                             "within", "paper", "unit"});
     GalleryMeasure measure;
     measure.name = object.text("name");
     measure.effect = static_cast<Effect>(object.word("effect", {"value", "difference", "ratio"}));
@@ -187,43 +133,44 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
 }
 
 SweepSpec read_sweep_of(const json& value, const std::string& at) {
-    const Object object(value, at, {"preset", "set", "grid", "seeds"});
+    const JsonObject object(value, at, {"preset", "set", "grid", "seeds"});
     SweepSpec sweep;
-    sweep.recipe = recipe_text(object.text("preset"), object.texts("set"));
-    for (const std::string& axis : object.texts("grid")) sweep.grid.push_back(parse_sweep_axis(axis));
-    sweep.seeds = parse_seeds(object.text("seeds"));
-    expand_sweep(sweep);  // keys that are unknown
+    try {
+        sweep.recipe = recipe_text(object.text("preset"), object.texts("set"));
+        for (const std::string& axis : object.texts("grid")) sweep.grid.push_back(parse_sweep_axis(axis));
+        sweep.seeds = parse_seeds(object.text("seeds"));
+        expand_sweep(sweep);  // keys that are unknown
+    } catch (const InputError& error) {
+        const std::string problem = error.what();
+        throw InputError(problem.rfind(at, 0) == 0 ? problem : at + ": " + problem);
+    }
     return sweep;
 }
 
 }  // namespace
 
-GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text) {
+GalleryEntry read_gallery_entry(const std::string& id, const std::string& text) {
     const std::string where = "gallery entry " + id;
     if (id.empty() || std::string("engbk").find(id.front()) == std::string::npos)
         throw InputError(where, "its name has no paper", "e, n, g, b or k first");
-    try {
-        const json value = json::parse(json_text);
-        const Object object(value, where,
+    const json value = strict_json(text, where);
+    const JsonObject object(value, where,
                             {"format", "version", "title", "place", "statement", "sweep", "measures"});
-        if (object.text("format") != "normscope-gallery" || object.of("version") != 1)
-            throw InputError(where, "not a gallery entry", "format normscope-gallery, version 1");
-        GalleryEntry entry{id,
-                           object.text("title"),
-                           object.text("place"),
-                           object.text("statement"),
-                           read_sweep_of(object.of("sweep"), object.at("sweep")),
-                           {}};
-        const json& measures = object.of("measures");
-        if (!measures.is_array() || measures.empty())
-            throw InputError(object.at("measures"), "there is none", "at least one");
-        for (const json& measure : measures)
-            entry.measures.push_back(read_measure(
-                measure, object.at("measures") + "." + std::to_string(entry.measures.size()), entry.sweep));
-        return entry;
-    } catch (const json::exception& error) {
-        throw InputError(where + ": " + error.what());
-    }
+    if (object.text("format") != "normscope-gallery" || object.of("version") != 1)
+        throw InputError(where, "not a gallery entry", "format normscope-gallery, version 1");
+    GalleryEntry entry{id,
+                       object.text("title"),
+                       object.text("place"),
+                       object.text("statement"),
+                       read_sweep_of(object.of("sweep"), object.at("sweep")),
+                       {}};
+    const json& measures = object.of("measures");
+    if (!measures.is_array() || measures.empty())
+        throw InputError(object.at("measures"), "there is none", "at least one");
+    for (const json& measure : measures)
+        entry.measures.push_back(read_measure(
+            measure, object.at("measures") + "." + std::to_string(entry.measures.size()), entry.sweep));
+    return entry;
 }
 
 }  // namespace normscope

@@ -97,11 +97,11 @@ class Config {
     /// The key must be missing, null or exactly this.
     void only(const std::string& key, const json& allowed) {
         const json* value = find(key);
-        if (value && *value != allowed) reject(key, allowed.dump());
+        if (value && *value != allowed) reject(key, json_text(allowed));
     }
     [[noreturn]] void reject(const std::string& key, const std::string& allowed) const {
-        throw InputError(where_ + ": " + key,
-                         quoted(object_.at(key).dump(-1, ' ', true)) + " cannot be expressed", allowed);
+        throw InputError(where_ + ": " + key, quoted(json_text(object_.at(key))) + " cannot be expressed",
+                         allowed);
     }
     void reject_the_rest() const {
         for (const auto& [key, value] : object_.items())
@@ -206,8 +206,8 @@ StackSpec checked(StackSpec stack, const std::string& where) {
     try {
         JsonWriter writer;
         list_fields(writer, stack);
-        const json text =
-            json::parse(writer.take().dump());  // infinities become null and are rejected as such
+        // Infinities become null and are rejected as such.
+        const json text = strict_json(json_text(writer.take()), "stack");
         StackSpec read;
         JsonReader reader(text, "stack");
         list_fields(reader, read);
@@ -266,7 +266,7 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
              {"layer_norm_epsilon", s.norm.eps},
              {"tie_word_embeddings", s.tied_head}};
     }
-    return c.dump(2) + "\n";
+    return json_text(c, 2) + "\n";
 }
 
 }  // namespace normscope

@@ -53,8 +53,7 @@ SafetensorsEntry parse_entry(const std::string& name, const json& object, std::s
     const auto* type =
         std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](const DType& t) { return dtype == t.word; });
     if (type == std::end(kDTypes))
-        throw InputError(where, "has the unknown dtype " + quoted(dtype.dump(-1, ' ', true)),
-                         "F16, BF16, F32, F64");
+        throw InputError(where, "has the unknown dtype " + quoted(json_text(dtype)), "F16, BF16, F32, F64");
     if (!shape.is_array()) throw InputError(where, "has no list as its shape", "a list of whole numbers");
     if (!offsets.is_array() || offsets.size() != 2)
         throw InputError(where, "has no pair as its data_offsets", "[begin, end]");
@@ -159,7 +158,7 @@ void write_safetensors(const std::string& path, const std::vector<StoredTensor>&
                                {"data_offsets", {at, at + tensor.bytes.size()}}};
         at += tensor.bytes.size();
     }
-    std::string text = header.dump();
+    std::string text = json_text(header);
     text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');  // values are aligned
     const std::uint64_t length = text.size();
 

@@ -2,11 +2,13 @@
 #include "core/recipe/recipe.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/recipe/presets.h"
 #include "core/recipe/recipe_text.h"
 #include "core/stack/json_fields.h"
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 namespace normscope {
@@ -19,20 +21,13 @@ namespace {
 constexpr const char* kFormat = "normscope-recipe";
 constexpr int kVersion = 1;
 
-json parse_json(const std::string& text, const std::string& where) {
-    try {
-        return json::parse(text);
-    } catch (const json::parse_error& error) {
-        throw InputError(where + ": not valid JSON at byte " + std::to_string(error.byte));
-    }
-}
-
 void check_header(json& object, const std::string& where) {
     if (!object.is_object() || object.value("format", json()) != kFormat)
         throw InputError(where, "not a recipe",
                          std::string("an object with \"format\": \"") + kFormat + "\"");
     if (object.value("version", json()) != kVersion)
-        throw InputError(where + ": version", object.value("version", json()).dump() + " is not known", "1");
+        throw InputError(where + ": version",
+                         printable(json_text(object.value("version", json()))) + " is not known", "1");
     object.erase("format");
     object.erase("version");
     object.erase("title");
@@ -50,13 +45,27 @@ void list_probes(Fields& f, std::vector<ProbePlan>& probes) {
         });
 }
 
+/// A run records each probe once.
+void reject_repeated_probes(const std::vector<ProbePlan>& probes) {
+    std::map<std::string, std::size_t> first;
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+        const auto [at, is_new] = first.emplace(probes[i].id, i);
+        if (!is_new)
+            throw InputError(
+                "probes[" + std::to_string(i) + "].id",
+                quoted(probes[i].id) + " is listed already by probes[" + std::to_string(at->second) + "]",
+                "each probe once");
+    }
+}
+
 std::string read_text(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in)
-        throw InputError(path, "no such preset, and no readable file", "a recipe's path or a preset's name");
+        throw InputError(printable(path), "no such preset, and no readable file",
+                         "a recipe's path or a preset's name");
     std::ostringstream text;
     text << in.rdbuf();
-    if (!in) throw InputError(path + ": cannot be read");
+    if (!in) throw InputError(printable(path) + ": cannot be read");
     return text.str();
 }
 
@@ -72,12 +81,13 @@ void list_fields(Fields& f, Recipe& r) {
 }
 
 Recipe parse_recipe(const std::string& text, const std::string& where) {
-    json object = parse_json(text, where);
+    json object = strict_json(text, where);
     check_header(object, where);
     Recipe recipe;
     JsonReader reader(object, "");
     list_fields(reader, recipe);
     reader.reject_unknown_keys();
+    reject_repeated_probes(recipe.probes);
     return recipe;
 }
 
@@ -88,28 +98,33 @@ std::string recipe_json(const Recipe& recipe, int indent) {
     ordered_json out = {{"format", kFormat}, {"version", kVersion}};
     out.update(writer.take());
     if (recipe.watch.empty()) out.erase("watch");  // as recipes were written before there were any
-    return out.dump(indent);
+    return json_text(out, indent);
 }
 
 std::string with_settings(const std::string& text, const std::vector<std::string>& settings,
                           const std::string& where) {
-    json object = parse_json(text, where);
+    json object = strict_json(text, where);
     for (const auto& setting : settings) {
+        const std::string option = "--set " + printable(setting);
         const auto equals = setting.find('=');
         if (equals == std::string::npos || equals == 0)
-            throw InputError("--set " + setting, "has no value", "key.path=value");
-        json value = json::parse(setting.substr(equals + 1), nullptr, false);
-        if (value.is_discarded()) value = setting.substr(equals + 1);
+            throw InputError(option, "has no value", "key.path=value");
+        const std::string path = setting.substr(0, equals);
+        json value = json_or_word(std::string_view(setting).substr(equals + 1), "--set " + printable(path));
         json* at = &object;
-        std::istringstream path(setting.substr(0, equals));
-        for (std::string key; std::getline(path, key, '.');) {
+        int depth = 0;
+        std::istringstream keys(path);
+        for (std::string key; std::getline(keys, key, '.');) {
             if (!at->is_object() && !at->is_null())
-                throw InputError("--set " + setting, "\"" + key + "\" is inside a value", "key.path=value");
+                throw InputError(option, normscope::quoted(key) + " is inside a value", "key.path=value");
+            if (++depth > kDeepestJson)
+                throw InputError(option, "is nested deeper than " + std::to_string(kDeepestJson) + " levels",
+                                 "at most " + std::to_string(kDeepestJson));
             at = &(*at)[key];
         }
-        *at = value;
+        *at = std::move(value);
     }
-    return object.dump();
+    return json_text(object);
 }
 
 bool steps_are_planned(const ProbePlan& plan) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/recipe/size_presets.h"
 
+#include "core/base/strict_json.h"
 #include "core/recipe/recipe.h"
 #include "core/stack/size_table.h"
-
-#include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
@@ -51,10 +50,10 @@ struct Text {
     std::string json;
     explicit Text(const SizeRow& row) {
         const Recipe recipe = recipe_of(row);
-        auto object = nlohmann::ordered_json::parse(recipe_json(recipe));
+        auto object = strict_ordered_json(recipe_json(recipe), row.name);
         object["title"] = title_of(row);
         object["description"] = description_of(row);
-        json = object.dump(2);
+        json = json_text(object, 2);
     }
 };
 

@@ -2,6 +2,7 @@
 #include "core/stack/json_fields.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 
 #include <algorithm>
 
@@ -14,7 +15,7 @@ namespace {
 
 // One line, even where the value is a whole object.
 std::string text_of(const json& value) {
-    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string text = json_text(value);
     if (text.size() > 60) text.replace(57, std::string::npos, "...");
     return text;
 }
@@ -56,7 +57,8 @@ void JsonReader::reject_unknown_keys(const Level& level) {
         if (std::find(level.known.begin(), level.known.end(), key) != level.known.end()) continue;
         std::string allowed;
         for (const auto& known : level.known) allowed += (allowed.empty() ? "" : ", ") + known;
-        throw InputError(level.path.empty() ? key : level.path + "." + key, "unknown key", allowed);
+        throw InputError((level.path.empty() ? "" : level.path + ".") + printable(key), "unknown key",
+                         allowed);
     }
 }
 

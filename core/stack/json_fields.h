@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/base/strict_json.h"
 #include "core/stack/value_reader.h"
-
-#include <nlohmann/json.hpp>
 
 #include <functional>
 #include <string>

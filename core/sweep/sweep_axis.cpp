@@ -2,8 +2,7 @@
 #include "core/sweep/sweep_axis.h"
 
 #include "core/base/error.h"
-
-#include <nlohmann/json.hpp>
+#include "core/base/strict_json.h"
 
 #include <algorithm>
 #include <charconv>
@@ -80,17 +79,17 @@ std::vector<std::string> range_values(const std::string& where, const std::strin
     const std::string form = log ? "log:FIRST:LAST:COUNT with positive ends and 2 or more values"
                                  : "lin:FIRST:LAST:COUNT with different ends and 2 or more values";
     const auto reject = [&](const std::string& what) { throw InputError(where, what, form); };
-    if (parts.size() != 4) reject("\"" + text + "\" is no range");
+    if (parts.size() != 4) reject(normscope::quoted(text) + " is no range");
     const auto first = finite_number(parts[1]), last = finite_number(parts[2]);
-    if (!first) reject("\"" + parts[1] + "\" is no number");
-    if (!last) reject("\"" + parts[2] + "\" is no number");
+    if (!first) reject(normscope::quoted(parts[1]) + " is no number");
+    if (!last) reject(normscope::quoted(parts[2]) + " is no number");
     const auto count = whole_number(parts[3]);
-    if (!count) reject("\"" + parts[3] + "\" is no count");
-    if (*count < 2) reject("the range is empty: " + parts[3] + " values");
+    if (!count) reject(normscope::quoted(parts[3]) + " is no count");
+    if (*count < 2) reject("the range is empty: " + printable(parts[3]) + " values");
     if (*count > kMaxSweepRuns)
-        throw InputError(where, parts[3] + " values are too many",
+        throw InputError(where, printable(parts[3]) + " values are too many",
                          "at most " + std::to_string(kMaxSweepRuns));
-    if (*first == *last) reject("the range is empty: both ends are " + parts[1]);
+    if (*first == *last) reject("the range is empty: both ends are " + printable(parts[1]));
     if (log && (*first <= 0 || *last <= 0)) reject("an end of the range is not positive");
     std::vector<std::string> values;
     for (std::uint64_t i = 0; i < *count; ++i) {
@@ -124,37 +123,39 @@ std::string short_number_text(double value) {
     return number;
 }
 
-std::string sweep_value_text(const std::string& text) {
-    const json value = json::parse(text, nullptr, false);
-    if (value.is_discarded()) return text;
+std::string sweep_value_text(const std::string& text, const std::string& where) {
+    if (text.empty()) return text;
+    const json value = json_or_word(text, where);
     if (value.is_number_float()) return short_number_text(value.get<double>());
     if (value.is_string()) {
         // Without quotes where the word cannot be read as other JSON.
         const auto& word = value.get_ref<const std::string&>();
-        if (!word.empty() && json::parse(word, nullptr, false).is_discarded()) return word;
+        if (!word.empty() && json_or_word(word, where) == value) return word;
     }
-    return value.dump();
+    return json_text(value);
 }
 
 SweepAxis parse_sweep_axis(const std::string& text) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-        throw InputError("--grid " + text, "has no values", "KEY=VALUES, such as optimizer.lr=1e-3,3e-3");
+        throw InputError("--grid " + printable(text), "has no values",
+                         "KEY=VALUES, such as optimizer.lr=1e-3,3e-3");
     SweepAxis axis{text.substr(0, equals), {}};
-    const std::string where = "--grid " + axis.key, given = text.substr(equals + 1);
+    const std::string where = "--grid " + printable(axis.key), given = text.substr(equals + 1);
     if (given.rfind("log:", 0) == 0 || given.rfind("lin:", 0) == 0) {
         axis.values = range_values(where, given);
     } else {
         for (const std::string& entry : entries_of(given)) {
             if (entry.empty())
-                throw InputError(where, "\"" + given + "\" has an empty value", "values separated by commas");
-            axis.values.push_back(sweep_value_text(entry));
+                throw InputError(where, normscope::quoted(given) + " has an empty value",
+                                 "values separated by commas");
+            axis.values.push_back(sweep_value_text(entry, where));
         }
     }
     for (std::size_t i = 0; i < axis.values.size(); ++i)
         if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i),
                       axis.values[i]) != axis.values.begin() + static_cast<std::ptrdiff_t>(i))
-            throw InputError(where, axis.values[i] + " is given twice", "each value once");
+            throw InputError(where, printable(axis.values[i]) + " is given twice", "each value once");
     return axis;
 }
 
@@ -162,11 +163,13 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
     const std::vector<std::string> ends = parts_at(text, ':');
     const auto first = whole_number(ends.front()), last = whole_number(ends.back());
     if (ends.size() > 2 || !first || !last)
-        throw InputError("--seeds", "\"" + text + "\" is no range of seeds", "FIRST:LAST, such as 42:44");
+        throw InputError("--seeds", normscope::quoted(text) + " is no range of seeds",
+                         "FIRST:LAST, such as 42:44");
     if (*last < *first)
-        throw InputError("--seeds", "\"" + text + "\" is empty", "FIRST:LAST with LAST at least FIRST");
+        throw InputError("--seeds", normscope::quoted(text) + " is empty",
+                         "FIRST:LAST with LAST at least FIRST");
     if (*last - *first >= kMaxSweepRuns)
-        throw InputError("--seeds", "\"" + text + "\" has too many seeds",
+        throw InputError("--seeds", normscope::quoted(text) + " has too many seeds",
                          "at most " + std::to_string(kMaxSweepRuns));
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t i = 0; i <= *last - *first; ++i) seeds.push_back(*first + i);

@@ -29,8 +29,8 @@ SweepAxis parse_sweep_axis(const std::string& text);
 std::vector<std::uint64_t> parse_seeds(const std::string& text);
 
 /// A value in its one form: a word without quotes; a number that is written in the fewest digits ("0.0003",
-/// "4"); other JSON without blanks.
-std::string sweep_value_text(const std::string& text);
+/// "4"); other JSON without blanks. InputError, which begins with `where`, for what json_or_word() rejects.
+std::string sweep_value_text(const std::string& text, const std::string& where = "value");
 
 /// The fewest digits that give the same double: "3", "0.0003", "1.5e-7"; "nan", "inf", "-inf".
 std::string short_number_text(double value);

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "core/base/strict_json.h"
 #include "core/probe/registry.h"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ SweepScalar::Over SweepScalar::over_of(const std::string& text, const std::strin
         if (text == kOver[i]) return static_cast<Over>(i);
         allowed += (i > 0 ? ", " : "") + std::string(kOver[i]);
     }
-    throw InputError(where, "\"" + text + "\" is unknown", allowed);
+    throw InputError(where, normscope::quoted(text) + " is unknown", allowed);
 }
 
 std::string SweepScalar::title() const {

@@ -2,12 +2,11 @@
 #include "core/sweep/sweep_spec.h"
 
 #include "core/base/error.h"
+#include "core/base/json_object.h"
 #include "core/recipe/keys.h"
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
 #include "core/run/probe_steps.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -52,14 +51,6 @@ std::string file_name(const SweepSpec& spec, const SweepRun& run, std::size_t ru
     return "runs/" + number + words + ".h5";
 }
 
-json parsed(const std::string& text, const std::string& where) {
-    try {
-        return json::parse(text);
-    } catch (const json::parse_error& error) {
-        throw InputError(where + ": not valid JSON at byte " + std::to_string(error.byte));
-    }
-}
-
 std::string axis_text(const SweepAxis& axis) {
     std::string text = axis.key + "=";
     for (std::size_t i = 0; i < axis.values.size(); ++i) text += (i > 0 ? "," : "") + axis.values[i];
@@ -83,7 +74,8 @@ void require_known_key(const SweepAxis& axis) {
     for (const auto& [key, role] : roles)
         if (key.rfind(group, 0) == 0 && (!group.empty() || key.find('.') == std::string::npos))
             allowed += (allowed.empty() ? "" : ", ") + key;
-    throw InputError("--grid " + axis.key, "unknown key", allowed.empty() ? "the keys of a recipe" : allowed);
+    throw InputError("--grid " + printable(axis.key), "unknown key",
+                     allowed.empty() ? "the keys of a recipe" : allowed);
 }
 
 /// The scheme's title, then each other key of the grid.
@@ -172,15 +164,14 @@ std::vector<double> require_valid(const SweepSpec& spec, const std::vector<Sweep
 }
 
 std::string sweep_json(const SweepSpec& spec) {
-    ordered_json recipe = ordered_json::parse(spec.recipe);
+    ordered_json recipe = strict_ordered_json(spec.recipe, "recipe");
     recipe.erase("title");
     recipe.erase("description");
     ordered_json grid = ordered_json::array();
     for (const SweepAxis& axis : spec.grid) {
         ordered_json values = ordered_json::array();
         for (const std::string& value : axis.values) {
-            ordered_json read = ordered_json::parse(value, nullptr, false);
-            values.push_back(read.is_discarded() ? ordered_json(value) : std::move(read));
+            values.push_back(ordered_json(json_or_word(value, axis.key)));
         }
         grid.push_back({{"key", axis.key}, {"values", std::move(values)}});
     }
@@ -188,36 +179,38 @@ std::string sweep_json(const SweepSpec& spec) {
         {"format", kFormat},           {"version", kVersion},     {"app_version", NORMSCOPE_VERSION},
         {"recipe", std::move(recipe)}, {"grid", std::move(grid)}, {"seeds", spec.seeds},
         {"runs", spec.runs()}};
-    return out.dump(2) + "\n";
+    return json_text(out, 2) + "\n";
 }
 
 SweepSpec parse_sweep(const std::string& text, const std::string& where) {
-    const json object = parsed(text, where);
-    if (!object.is_object() || object.value("format", json()) != kFormat)
+    const json value = strict_json(text, where);
+    if (!value.is_object() || value.value("format", json()) != kFormat)
         throw InputError(where, "not a sweep", std::string("an object with \"format\": \"") + kFormat + "\"");
-    if (object.value("version", json()) != kVersion)
-        throw InputError(where + ": version", object.value("version", json()).dump() + " is not known", "1");
+    if (value.value("version", json()) != kVersion)
+        throw InputError(where + ": version", shown(value.value("version", json())) + " is not known", "1");
+    const JsonObject object(value, where + ": damaged");
+    object.of("recipe");
+    // In the order of the file, as sweep_json writes it.
+    SweepSpec spec{json_text(strict_ordered_json(text, where).at("recipe")), {}, {}};
+    for (const char* key : {"seeds", "grid"}) object.of(key);
+    for (const json& seed : object.list("seeds")) {
+        if (!seed.is_number_unsigned()) throw InputError(object.at("seeds"), shown(seed) + " is no seed", "");
+        spec.seeds.push_back(seed.get<std::uint64_t>());
+    }
+    for (const json& entry : object.list("grid")) {
+        const JsonObject read(entry, object.at("grid") + "." + std::to_string(spec.grid.size()));
+        SweepAxis axis{read.text("key"), {}};
+        read.of("values");
+        for (const json& one : read.list("values"))
+            axis.values.push_back(sweep_value_text(json_text(one), read.at("values")));
+        spec.grid.push_back(std::move(axis));
+    }
     try {
-        // In the order of the file, as sweep_json writes it.
-        SweepSpec spec{ordered_json::parse(text).at("recipe").dump(), {}, {}};
-        for (const json& seed : object.at("seeds")) {
-            if (!seed.is_number_unsigned())
-                throw InputError("seeds: damaged: " + seed.dump() + " is no seed");
-            spec.seeds.push_back(seed.get<std::uint64_t>());
-        }
-        for (const json& entry : object.at("grid")) {
-            SweepAxis axis{entry.at("key").get<std::string>(), {}};
-            for (const json& value : entry.at("values"))
-                axis.values.push_back(sweep_value_text(value.dump()));
-            spec.grid.push_back(std::move(axis));
-        }
         expand_sweep(spec);
-        return spec;
-    } catch (const json::exception& error) {
-        throw InputError(where + ": damaged: " + error.what());
     } catch (const InputError& error) {
         throw InputError(where + ": " + error.what());
     }
+    return spec;
 }
 
 std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {

@@ -2,6 +2,7 @@
 #include "core/train/outcome.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 
 #include <array>
 
@@ -24,7 +25,7 @@ RunState run_state_from_word(const std::string& word) {
         if (word == words[i]) return static_cast<RunState>(i);
         allowed += (i ? ", " : "") + std::string(words[i]);
     }
-    throw InputError("state", "\"" + word + "\" is unknown", allowed);
+    throw InputError("state", normscope::quoted(word) + " is unknown", allowed);
 }
 
 }  // namespace normscope

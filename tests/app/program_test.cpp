@@ -3,6 +3,7 @@
 #include "core/run/experiment.h"
 #include "core/session/session.h"
 #include "tests/app/window/small_recipe.h"
+#include "tests/session/replace_recipe.h"
 #include "tests/support/test_main.h"
 #include "widgets/figures/panels/panel_registry.h"
 
@@ -225,6 +226,24 @@ class ProgramTest : public QObject {
         const QString changed = folder_.filePath("changed.svg");
         QCOMPARE(run({"figure", "--spec", spec, "--band", "none", "--out", changed}).code, 0);
         QVERIFY(contentsOf(changed) != contentsOf(folder_.filePath("first.svg")));
+    }
+
+    void hostileRecipesAreOneLine() {
+        const QString file = folder_.filePath("hostile.h5"), out = folder_.filePath("x.svg");
+        for (const std::string& recipe :
+             {std::string(200'000, '[') + std::string(200'000, ']'),
+              R"({"format": "normscope-recipe", "version": 1, "stack": )" + std::string(200'000, '[') +
+                  std::string(200'000, ']') + "}",
+              std::string(R"({"format": "normscope-recipe", "version": 1, "optimizer": {"lr": 1e999}})"),
+              std::string(R"({"format": "normscope-recipe", "version": 1, "steps": 1, "steps": 2})")}) {
+            QFile::remove(file);
+            QVERIFY(QFile::copy(session_, file));
+            test::replace_recipe(file.toStdString(), recipe);
+            const Result r = run({"figure", file, "--panel", "growth", "--out", out});
+            QVERIFY2(r.code == 2 && r.oneLine() && r.error.size() < 1000, r.error.left(1000).constData());
+            QVERIFY2(r.error.contains("its text: "), r.error.constData());
+            QVERIFY(!QFile::exists(out));
+        }
     }
 
     void wrongInputIsOneLineAndCodeTwo_data() {

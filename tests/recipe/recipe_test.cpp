@@ -130,6 +130,31 @@ class RecipeTest : public QObject {
         QCOMPARE(set({"steps=7"}).train.steps, 7);
     }
 
+    void hostileSettings() {
+        const auto rejected = [](const std::string& setting) {
+            try {
+                with_settings(recipe_text(""), {setting}, "t");
+                return std::string();
+            } catch (const InputError& error) {
+                return std::string(error.what());
+            }
+        };
+        std::string path;
+        for (int i = 0; i < 100'000; ++i) path += "a.";
+        const std::pair<std::string, std::string> rows[] = {
+            {"stack.depth=" + std::string(200'000, '[') + std::string(200'000, ']'),
+             "--set stack.depth: [0][0]"},
+            {path + "a=1", "is nested deeper than 32 levels, allowed: at most 32"},
+            {"optimizer.lr=1e999", "--set optimizer.lr: the number 1e999 is out of range"},
+            {R"(stack={"depth":1,"depth":2})", "--set stack: \"depth\" appears twice"},
+            {"data.path=\xff", "--set data.path: is not valid UTF-8 at byte 1"}};
+        for (const auto& [setting, message] : rows) {
+            const std::string found = rejected(setting);
+            QVERIFY2(found.find(message) != std::string::npos, found.substr(0, 300).c_str());
+            QVERIFY2(found.size() < 400 && found.find('\n') == std::string::npos, found.c_str());
+        }
+    }
+
     void fileOrPreset() {
         QTemporaryDir folder;
         const std::string path = folder.filePath("r.json").toStdString();
@@ -141,15 +166,36 @@ class RecipeTest : public QObject {
     }
 
     void errors_data() {
-        QTest::addColumn<QString>("text");
+        QTest::addColumn<std::string>("text");
         QTest::addColumn<QString>("message");
         const auto row = [](const char* name, const std::string& text, const char* message) {
-            QTest::newRow(name) << QString::fromStdString(text) << message;
+            QTest::newRow(name) << text << message;
         };
         const auto keys = [&](const char* name, const std::string& text, const char* message) {
             row(name, recipe_text(text), message);
         };
         row("not json", "{", "test: not valid JSON at byte 2");
+        row("brackets", std::string(200'000, '[') + std::string(200'000, ']'), "test: [0][0][0]");
+        keys("brackets in a key", "\"stack\": " + std::string(200'000, '[') + std::string(200'000, ']'),
+             "test: stack[0][0][0]");
+        keys(
+            "objects in a key",
+            [] {
+                std::string text = "\"stack\": ";
+                for (int i = 0; i < 200'000; ++i) text += "{\"stack\":";
+                return text + std::string(200'000, '}');
+            }(),
+            "test: stack.stack.stack");
+        keys("overflow", R"("optimizer": {"lr": 1e999})",
+             "test: optimizer.lr: the number 1e999 is out of range, allowed: magnitudes up to 1.8e308");
+        keys("key twice", R"("stack": {"depth": 2, "depth": 3})",
+             "test: stack: \"depth\" appears twice, allowed: each key once");
+        keys("probe twice", R"("probes": [{"id": "growth"}, {"id": "growth", "every": 3}])",
+             "probes[1].id: \"growth\" is listed already by probes[0], allowed: each probe once");
+        row("after a NUL", recipe_text("") + std::string("\0{", 2), "test: has a NUL at byte ");
+        row("trailing", recipe_text("") + "{}", "test: not valid JSON at byte ");
+        row("no UTF-8", recipe_text("\"data\": {\"path\": \"\xff\"}"), "test: is not valid UTF-8 at byte ");
+        keys("key of two lines", R"("a\nb": 1)", "test: the key \"a\\nb\" has control characters");
         row("a list", "[]", "test: not a recipe, allowed: an object with \"format\"");
         row("no format", "{}", "test: not a recipe");
         row("other version", R"({"format": "normscope-recipe", "version": 2})",
@@ -192,10 +238,10 @@ class RecipeTest : public QObject {
              "precision: \"fp8\" is not known, allowed: fp32, tf32, bf16, fp16, fp64");
     }
     void errors() {
-        QFETCH(QString, text);
+        QFETCH(std::string, text);
         QFETCH(QString, message);
         try {
-            Recipe recipe = parse_recipe(text.toStdString(), "test");
+            Recipe recipe = parse_recipe(text, "test");
             complete_and_validate(recipe);
             QFAIL("no error");
         } catch (const InputError& error) {

@@ -6,43 +6,37 @@
 #include <QJsonObject>
 
 namespace normscope::widgets {
+
+using nlohmann::json;
+
 namespace {
 
-[[noreturn]] void reject(const QString& where, const char* what, const char* allowed) {
-    throw InputError(where.toStdString(), what, allowed);
-}
-
 QJsonObject toJson(const AxisView& axis) {
-    QJsonObject json;
-    if (axis.range) json[QStringLiteral("range")] = QJsonArray{axis.range->first, axis.range->second};
+    QJsonObject object;
+    if (axis.range) object[QStringLiteral("range")] = QJsonArray{axis.range->first, axis.range->second};
     if (axis.scale)
-        json[QStringLiteral("scale")] =
+        object[QStringLiteral("scale")] =
             *axis.scale == Scale::Log ? QStringLiteral("log") : QStringLiteral("linear");
-    return json;
+    return object;
 }
 
-AxisView axisFrom(const QJsonValue& value, const QString& where) {
-    if (!value.isObject())
-        reject(where, "not an object", "{\"range\": [low, high], \"scale\": \"linear\"|\"log\"}");
+AxisView axisFrom(const json& value, const std::string& where) {
+    if (!value.is_object())
+        throw InputError(where, "not an object", "{\"range\": [low, high], \"scale\": \"linear\"|\"log\"}");
     AxisView axis;
-    const QJsonObject json = value.toObject();
-    for (auto it = json.begin(); it != json.end(); ++it) {
-        const QString place = where + u'.' + it.key();
-        if (it.key() == QLatin1String("range")) {
-            const QJsonArray ends = it->toArray();
-            if (ends.size() != 2 || !ends[0].isDouble() || !ends[1].isDouble())
-                reject(place, "not a range", "[low, high]");
-            axis.range = Range{ends[0].toDouble(), ends[1].toDouble()};
-            if (!isUsable(*axis.range, Scale::Linear)) reject(place, "empty range", "low < high");
-        } else if (it.key() == QLatin1String("scale")) {
-            if (*it == QJsonValue(QStringLiteral("log")))
+    for (const auto& entry : value.items()) {
+        const std::string place = where + "." + printable(entry.key());
+        if (entry.key() == "range") {
+            axis.range = rangeFromJson(entry.value(), place);
+        } else if (entry.key() == "scale") {
+            if (entry.value() == "log")
                 axis.scale = Scale::Log;
-            else if (*it == QJsonValue(QStringLiteral("linear")))
+            else if (entry.value() == "linear")
                 axis.scale = Scale::Linear;
             else
-                reject(place, "unknown scale", "linear, log");
+                throw InputError(place, "unknown scale", "linear, log");
         } else {
-            reject(place, "unknown key", "range, scale");
+            throw InputError(place, "unknown key", "range, scale");
         }
     }
     return axis;
@@ -51,29 +45,36 @@ AxisView axisFrom(const QJsonValue& value, const QString& where) {
 }  // namespace
 
 QJsonArray viewStateToJson(const PlotViewState& state) {
-    QJsonArray json;
+    QJsonArray list;
     for (const auto& plot : state.plots) {
-        json.append(
+        list.append(
             QJsonObject{{QStringLiteral("x"), toJson(plot.x)}, {QStringLiteral("y"), toJson(plot.y)}});
     }
-    return json;
+    return list;
 }
 
-PlotViewState viewStateFromJson(const QJsonArray& json, const QString& where) {
+Range rangeFromJson(const json& value, const std::string& where) {
+    if (!value.is_array() || value.size() != 2 || !value[0].is_number() || !value[1].is_number())
+        throw InputError(where, "not a range", "[low, high]");
+    const Range range{value[0].get<double>(), value[1].get<double>()};
+    if (!isUsable(range, Scale::Linear)) throw InputError(where, "empty range", "low < high");
+    return range;
+}
+
+PlotViewState viewStateFromJson(const json& list, const std::string& where) {
     PlotViewState state;
-    for (const auto& value : json) {
-        const QString place = QStringLiteral("%1[%2]").arg(where).arg(state.plots.size());
-        if (!value.isObject()) reject(place, "not an object", "{\"x\": {…}, \"y\": {…}}");
+    for (const json& plot : list) {
+        const std::string place = where + "[" + std::to_string(state.plots.size()) + "]";
+        if (!plot.is_object()) throw InputError(place, "not an object", "{\"x\": {…}, \"y\": {…}}");
         PlotAxesView axes;
-        const QJsonObject plot = value.toObject();
-        for (auto it = plot.begin(); it != plot.end(); ++it) {
-            const QString axis = place + u'.' + it.key();
-            if (it.key() == QLatin1String("x"))
-                axes.x = axisFrom(*it, axis);
-            else if (it.key() == QLatin1String("y"))
-                axes.y = axisFrom(*it, axis);
+        for (const auto& entry : plot.items()) {
+            const std::string axis = place + "." + printable(entry.key());
+            if (entry.key() == "x")
+                axes.x = axisFrom(entry.value(), axis);
+            else if (entry.key() == "y")
+                axes.y = axisFrom(entry.value(), axis);
             else
-                reject(axis, "unknown key", "x, y");
+                throw InputError(axis, "unknown key", "x, y");
         }
         state.plots.push_back(axes);
     }

@@ -2,11 +2,10 @@
 #include "widgets/sweep/sweep_fields.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe.h"
 #include "core/run/complete.h"
-
-#include <nlohmann/json.hpp>
 
 #include <QDate>
 #include <QDir>
@@ -45,8 +44,8 @@ bool ParsedSweep::valid() const {
 }
 
 std::string baseText(const Recipe& recipe) {
-    nlohmann::ordered_json text = nlohmann::ordered_json::parse(recipe_json(recipe));
-    const Recipe whole = completed(text.dump());
+    nlohmann::ordered_json text = strict_ordered_json(recipe_json(recipe), "recipe");
+    const Recipe whole = completed(json_text(text));
     for (const auto& [key, role] : key_roles()) {
         if (!role.follows || !*role.follows) continue;
         std::string pointer = "/" + key;
@@ -56,12 +55,12 @@ std::string baseText(const Recipe& recipe) {
         nlohmann::ordered_json without = text;
         without[at.parent_pointer()].erase(at.back());
         try {
-            if (same_recipe(completed(without.dump()), whole)) text = std::move(without);
+            if (same_recipe(completed(json_text(without)), whole)) text = std::move(without);
         } catch (const InputError&) {
             // the key is required
         }
     }
-    return text.dump(2);
+    return json_text(text, 2);
 }
 
 ParsedSweep parseSweep(const std::string& base, const std::vector<SweepField>& fields,

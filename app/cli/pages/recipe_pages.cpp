@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/pages/pages.h"
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "core/recipe/key_help.h"
 #include "core/recipe/keys.h"
 #include "core/recipe/presets.h"
@@ -101,7 +102,7 @@ std::string group_of(const std::string& key) {
 }
 
 nlohmann::json object_of(const Preset& preset) {
-    return nlohmann::json::parse(preset.json);
+    return strict_json(preset.json, preset.name);
 }
 
 void add_presets(std::vector<Cells>& rows, std::span<const Preset> presets) {

@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/window/studies/sweep_controller.h"
+#include "core/base/strict_json.h"
 #include "core/recipe/presets.h"
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"
@@ -22,8 +23,6 @@
 #include "widgets/runs/run_strip.h"
 #include "widgets/stack/stack_view.h"
 
-#include <nlohmann/json.hpp>
-
 #include <QFileInfo>
 #include <algorithm>
 
@@ -39,7 +38,7 @@ std::vector<widgets::NamedRecipe> namedPresets() {
     for (const Preset& preset : presets())
         named.push_back(
             {QString::fromLatin1(preset.name),
-             QString::fromStdString(nlohmann::json::parse(preset.json).value("title", preset.name)),
+             QString::fromStdString(strict_json(preset.json, preset.name).value("title", preset.name)),
              read_recipe(preset.name)});
     return named;
 }

@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/window/runs/story_guide.h"
+#include "core/base/strict_json.h"
 #include "core/recipe/presets.h"
 #include "widgets/common/pulse.h"
 #include "widgets/findings/findings_band.h"
@@ -14,14 +15,12 @@
 #include "widgets/runs/transport_bar.h"
 #include "widgets/story/story_strip.h"
 
-#include <nlohmann/json.hpp>
-
 #include <set>
 
 namespace normscope::app {
 
 QString storyTitle(const Preset& story) {
-    return QString::fromStdString(nlohmann::json::parse(story.json).value("title", story.name));
+    return QString::fromStdString(strict_json(story.json, story.name).value("title", story.name));
 }
 
 StoryController::StoryController(Lab& lab, const Views& views, QObject* parent)
@@ -41,7 +40,7 @@ void StoryController::offer() {
     for (const Preset& story : stories()) {
         names << QString::fromLatin1(story.name);
         titles << storyTitle(story);
-        steps.insert(nlohmann::json::parse(story.json).at("steps").size());
+        steps.insert(strict_json(story.json, story.name).at("steps").size());
     }
     views_.runs->setStories(names, titles);
     views_.findings->setStories(

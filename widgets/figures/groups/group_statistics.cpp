@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "core/base/strict_json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +55,7 @@ Spread spreadFromWord(const std::string& word) {
         if (word == known.word) return known.spread;
         allowed += (allowed.empty() ? "" : ", ") + std::string(known.word);
     }
-    throw InputError("band", "'" + word + "' is not known", allowed);
+    throw InputError("band", "'" + printable(word) + "' is not known", allowed);
 }
 
 std::string spreadWord(Spread spread) {

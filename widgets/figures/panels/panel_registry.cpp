@@ -3,6 +3,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 #include "widgets/figures/panels/attention_panel.h"
 #include "widgets/figures/panels/gradient_map_panel.h"
 #include "widgets/figures/panels/gradients_panel.h"
@@ -53,7 +54,7 @@ const PanelInfo& panelInfo(const std::string& id) {
         if (panel.id == id) return panel;
         known += (known.empty() ? "" : ", ") + panel.id;
     }
-    throw InputError("panel", "unknown id '" + id + "'", known);
+    throw InputError("panel", "unknown id '" + printable(id) + "'", known);
 }
 
 namespace {

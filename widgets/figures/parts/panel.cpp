@@ -2,6 +2,7 @@
 #include "widgets/figures/parts/panel.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 
 #include <algorithm>
 
@@ -28,15 +29,15 @@ PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given) {
         const auto option = std::find_if(panel.options.begin(), panel.options.end(),
                                          [&key = key](const PanelOption& o) { return o.key == key; });
         if (option == panel.options.end())
-            throw InputError("panel " + panel.id, "unknown option '" + key + "'",
+            throw InputError("panel " + panel.id, "unknown option '" + printable(key) + "'",
                              keys.empty() ? "none" : joined(keys));
         if (const auto old = option->former.find(value); old != option->former.end()) {
             resolved[key] = old->second;
             continue;
         }
         if (std::find(option->values.begin(), option->values.end(), value) == option->values.end())
-            throw InputError("panel " + panel.id + ", option " + key, "unknown value '" + value + "'",
-                             joined(option->values));
+            throw InputError("panel " + panel.id + ", option " + key,
+                             "unknown value '" + printable(value) + "'", joined(option->values));
         resolved[key] = value;
     }
     return resolved;
