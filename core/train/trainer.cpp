@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/trainer.h"
 
-#include "core/base/assert.h"
 #include "core/model/gradient_ratio.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
@@ -238,7 +237,6 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
 
 template <class T>
 std::vector<StepNumbers> Trainer<T>::steps(ThreadPool& pool, std::int64_t count) {
-    NORMSCOPE_ASSERT(count >= 1, "at least one step is trained");
     if (ended()) upload_control();  // of a device that has stopped
     outcome_.state = RunState::Running;
     const int ahead = model_.device().capabilities().host_readable ? 0 : kAhead;

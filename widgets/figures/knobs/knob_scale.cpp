@@ -50,7 +50,7 @@ double positionOf(const KnobScale& s, double value) {
 }
 
 double valueAt(const KnobScale& s, double position) {
-    NORMSCOPE_ASSERT(s.low < s.high && s.multiple > 0 && (!s.isLog() || s.low > 0), "a scale has two ends");
+    NORMSCOPE_ASSERT(s.low <= s.high && s.multiple > 0 && (!s.isLog() || s.low > 0), "a scale has two ends");
     NORMSCOPE_ASSERT(std::is_sorted(s.detents.begin(), s.detents.end()), "detents are ascending");
     position = std::clamp(position, 0.0, 1.0);
     if (s.detents_only && !s.detents.empty()) return nearestDetent(s, position);
