@@ -118,6 +118,7 @@ class OptimizersTest : public QObject {
         for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Muon}) {
             const ParameterTable table(tiny_stack());
             OptimizerSpec spec;
+            spec.kind = kind;
             std::vector<double> p(table.size(), 1.0);
             const std::vector<double> g(table.size(), 0.0);
             ThreadPool pool(1);
