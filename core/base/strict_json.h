@@ -11,8 +11,8 @@ namespace normscope {
 /// The deepest nesting of JSON that is read. What consumes a value (dump, copies) is recursive.
 inline constexpr int kDeepestJson = 32;
 
-/// The only reader of JSON text: recipes, sweeps, stories, gallery entries, a session's /view, the kept window,
-/// figure specifications, model files. `where` begins each message, the path of the key follows it
+/// The only reader of JSON text: recipes, sweeps, stories, gallery entries, a session's /view, the kept
+/// window, figure specifications, model files. `where` begins each message, the path of the key follows it
 /// ("stack.layers[3].attn"). Throws InputError, always one line, for
 ///  - what is not JSON, with the byte, and for bytes after it;
 ///  - a NUL byte, a NUL in a text, and bytes that are not UTF-8;

@@ -141,7 +141,8 @@ PreflightRow erased_row(const RunData& run, const StackSpec& stack) {
     row.value = shares[most];
     row.theory = Theory::Reference;
     row.bound = (layer_norm ? 2.0 : 1.0) / stack.d_model;
-    row.validity = std::string(layer_norm ? "2/d" : "1/d") + ": of a random gradient, γ without zeros";
+    row.validity = layer_norm ? "2/d: of a random gradient, γ without zeros"
+                              : "1/d: of a random gradient, γ without zeros";
     const auto sites = sample->labels.find("sites");
     if (sites != sample->labels.end() && most < sites->second.size())
         row.sentence = "At " + sites->second[most] + ".";

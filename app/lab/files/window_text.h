@@ -46,9 +46,9 @@ StoredView readView(const std::string& text);
 
 /// The state that a window keeps for the next start.
 struct StoredWindow {
-    std::string view;           ///< text of readView(), which it has passed
+    std::string view;            ///< text of readView(), which it has passed
     std::vector<SavedRun> runs;  ///< one at least
-    std::string session_path;   ///< empty: none
+    std::string session_path;    ///< empty: none
     bool unsaved = false;
     struct StoryAt {
         std::string name;
