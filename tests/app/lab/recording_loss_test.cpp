@@ -51,9 +51,9 @@ class RecordingLossTest : public QObject {
         QTRY_VERIFY(b.files().size() >= 4);  // each with its checkpoint: all is well
         QVERIFY(b.line(0).isEmpty());
         QVERIFY(QDir(b.folder()).removeRecursively());
-        const auto rows = b.run(0).steps.rows();
+        const auto rows = b.run(0).data->steps.rows();
         b.lab->play();
-        QTRY_VERIFY(b.run(0).steps.rows() > rows);
+        QTRY_VERIFY(b.run(0).data->steps.rows() > rows);
         b.lab->pause();  // with a checkpoint
         QTRY_VERIFY(!b.line(0).isEmpty() && !b.line(1).isEmpty());
         QVERIFY2(b.line(0).startsWith(QLatin1String("not recorded: ")) && b.line(0).contains(b.folder()) &&
