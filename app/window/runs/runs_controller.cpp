@@ -181,6 +181,7 @@ void RunsController::connectLab() {
     connect(&lab_, &Lab::measuringChanged, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_, &Lab::sessionPathChanged, this, &RunsController::showTitle);
+    connect(&lab_, &Lab::sessionSaved, this, &RunsController::showTitle);
     connect(lab_.undoStack(), &QUndoStack::cleanChanged, this, &RunsController::showTitle);
 }
 
