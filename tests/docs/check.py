@@ -119,9 +119,9 @@ def check_diffs(folder, files):
         name = path.relative_to(folder)
         for block in re.findall(r"^```diff\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.M | re.S):
             for part in re.split(r"^diff --git .*\n", block, flags=re.M)[1:]:
-                before = re.search(r"^--- (\S+)", part, flags=re.M)[1]
+                before = re.search(r"^--- (?:a/)?(\S+)", part, flags=re.M)[1]
                 if before == "/dev/null":
-                    after = re.search(r"^\+\+\+ (\S+)", part, flags=re.M)[1]
+                    after = re.search(r"^\+\+\+ b/(\S+)", part, flags=re.M)[1]
                     require(not (ROOT / after).exists(), f"{name}: {after} exists already")
                     continue
                 if not (ROOT / before).exists():
