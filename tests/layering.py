@@ -13,7 +13,6 @@ import tempfile
 # Exceptions by rule. An entry is the subject of a finding, as it is printed before the colon; of a cycle also more folders.
 KNOWN = {
     "cycles": {
-        "app/lab app/lab/engine app/lab/files app/lab/studies",
         "core/backend core/backend/cpu core/backend/cuda core/backend/cuda/gpu core/backend/cuda/impl "
         "core/backend/cuda/tiled core/backend/grid core/backend/plugin core/backend/row",
     },

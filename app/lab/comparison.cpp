@@ -42,6 +42,16 @@ LabRun* Comparison::find(const std::string& id) {
     return found(runs, id);
 }
 
+void assertSound(const Comparison& now) {
+    NORMSCOPE_ASSERT(!now.runs.empty(), "the last run cannot be removed");
+    NORMSCOPE_ASSERT(now.selected >= 0 && now.selected < std::ssize(now.runs), "one of the runs is selected");
+    RunIds ids;
+    for (const LabRun& run : now.runs) {
+        NORMSCOPE_ASSERT(run.data != nullptr, "a run has data before it is measured, too");
+        NORMSCOPE_ASSERT(ids.insert(run.id).second, "replies find a run by its id");
+    }
+}
+
 bool Comparison::anyTraining() const {
     return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.isTraining(); });
 }
@@ -107,8 +117,8 @@ Comparison withSeeds(Comparison now, int count, const std::function<std::string(
         for (const LabRun& member : now.runs)
             if (group.count(member.id)) {
                 taken.insert(member.recipe.train.seed);
-                all.push_back(member);
-                done.insert(member.id);
+                // It may have been placed with another run of the same recipe and seed.
+                if (done.insert(member.id).second) all.push_back(member);
             }
         // An imported model starts from its own weights, whatever the seed.
         if (run.pinned || run.weights) continue;
@@ -260,17 +270,6 @@ Comparison withName(Comparison now, int index, const std::string& name) {
         run.given_name = name + " · " + std::to_string(n);
     showName(run);
     return now;
-}
-
-LabRun stopped(LabRun run) {
-    run.data = std::make_shared<RunData>(*run.data);
-    if (run.trained())
-        run.data->outcome = {RunState::Interrupted, run.lastStep(),
-                             "stopped at step " + std::to_string(run.lastStep() + 1), -1};
-    else
-        run.data->outcome = {};
-    run.training = 0;
-    return run;
 }
 
 }  // namespace normscope::app

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "app/lab/engine/lab_run.h"
+#include "core/base/assert.h"
 
 #include <QSet>
 #include <QString>
 #include <QVariant>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,17 +18,25 @@ namespace normscope::app {
 /// The runs side by side, as a value: the runs, the selected one, and whether the knobs act on all. An edit
 /// is a pure function that returns the comparison after it; undo keeps the runs before it.
 struct Comparison {
-    std::vector<LabRun> runs;  ///< never empty in a laboratory
+    std::vector<LabRun> runs;
     int selected = 0;
     bool linked = true;
 
     const LabRun* find(const std::string& id) const;
     LabRun* find(const std::string& id);
-    const LabRun& selectedRun() const { return runs[static_cast<std::size_t>(selected)]; }
+    const LabRun& selectedRun() const {
+        NORMSCOPE_ASSERT(selected >= 0 && selected < std::ssize(runs),
+                         "a run is selected, there is always one");
+        return runs[static_cast<std::size_t>(selected)];
+    }
     bool anyTraining() const;
     /// Whether the knobs of a trained run require a new run.
     bool changesPending() const;
 };
+
+/// What holds for every comparison of a laboratory: it has a run, one is selected, every run has data, and no
+/// two have the same id. Ends a development build where it does not.
+void assertSound(const Comparison& now);
 
 /// The runs that an edit changes.
 using RunIds = std::set<std::string>;
@@ -73,8 +83,5 @@ void nameUntrained(Comparison& now);
 
 /// One run under another name, made different from the others'; an empty one gives it back its own.
 Comparison withName(Comparison now, int index, const std::string& name);
-
-/// The run as one that was stopped by hand at its last row; without a row, as one that was not started.
-LabRun stopped(LabRun run);
 
 }  // namespace normscope::app

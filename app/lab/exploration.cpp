@@ -29,34 +29,31 @@ bool Exploration::setProbes(const std::vector<std::string>& probes, const Compar
 }
 
 std::optional<ExploreRequest> Exploration::request(const Comparison& now) {
-    again_ = first_due_;
-    if (first_due_) {
-        exact_ = false;
-        return std::nullopt;
-    }
-    ExploreRequest request{++generation_, {}, probes_};
+    again_ = firstDue();
+    if (again_) return std::nullopt;
+    ExploreRequest request{0, {}, probes_};
     for (const LabRun& run : now.runs) {
         if (run.pinned || run.needsFile() || (run.committed() && !run.needsNewRun())) continue;
         request.runs.push_back(planOf(run));
         if (run.committed()) request.runs.back().name = nameOf(now, run.recipe);
     }
-    exact_ = request.runs.empty() || probes_.empty();
-    first_due_ = !exact_;
-    if (exact_) return std::nullopt;
+    if (request.runs.empty() || probes_.empty()) {
+        asked_.drop();
+        generation_ = requests_.next();
+        return std::nullopt;
+    }
+    request.generation = generation_ = asked_.ask({});
     return request;
 }
 
 bool Exploration::rejected(std::uint64_t generation) {
-    if (generation != generation_) return false;
-    exact_ = true;
-    first_due_ = false;
-    return true;
+    return asked_.take(generation).has_value();
 }
 
 void Exploration::startOver(Comparison& now) {
-    ++generation_;
-    exact_ = true;
-    first_due_ = again_ = false;
+    asked_.drop();
+    generation_ = requests_.next();
+    again_ = false;
     drafts_drawn_.clear();
     for (LabRun& run : now.runs)
         for (const auto& [probe, samples] : run.data->probes) run.measured_for[probe] = generation_;
@@ -109,8 +106,10 @@ void Exploration::applyRun(const RunFrame& part, LabRun& run, const Frame& frame
 
 Changes Exploration::take(const Frame& frame, Comparison& now) {
     Changes changes;
-    exact_ = frame.complete && !again_;
-    first_due_ = false;
+    if (frame.complete)
+        asked_.take(frame.generation);
+    else
+        asked_.find(frame.generation)->answered = true;
     for (const RunFrame& part : frame.runs)
         if (LabRun* run = now.find(part.id)) applyRun(part, *run, frame, changes);
     changes.panels.insert(QStringLiteral("training"));  // floors, names, the hint

@@ -3,6 +3,7 @@
 
 #include "app/lab/comparison.h"
 #include "app/lab/engine/frame.h"
+#include "app/lab/pending.h"
 
 #include <QStringList>
 #include <chrono>
@@ -30,6 +31,9 @@ struct Changes {
 /// older request, or a duplicate first reply, has no effect.
 class Exploration {
   public:
+    explicit Exploration(PendingRequests& requests)
+        : requests_(requests), asked_(requests, "explore", Pending<Asked>::Replies::OfNewest) {}
+
     /// Sets the probes shown. True if they require a new request.
     bool setProbes(const std::vector<std::string>& probes, const Comparison& now);
     const std::vector<std::string>& probes() const { return probes_; }
@@ -38,9 +42,9 @@ class Exploration {
     /// measure.
     std::optional<ExploreRequest> request(const Comparison& now);
     /// Whether a delayed request can be made now.
-    bool again() const { return again_ && !first_due_; }
+    bool again() const { return again_ && !firstDue(); }
 
-    bool answers(const Frame& frame) const { return frame.generation == generation_; }
+    bool answers(const Frame& frame) { return asked_.find(frame.generation) != nullptr; }
     /// Applies a reply (see answers()) to the runs.
     Changes take(const Frame& frame, Comparison& now);
     /// Marks the newest request as failed. False if it is not the newest.
@@ -49,19 +53,23 @@ class Exploration {
     void startOver(Comparison& now);
 
     /// Whether no requested measurement is running.
-    bool exact() const { return exact_; }
+    bool exact() const { return !asked_.waiting() && !again_; }
     std::uint64_t generation() const { return generation_; }
 
   private:
+    struct Asked {
+        bool answered = false;  ///< its first reply has come
+    };
+    bool firstDue() const { return asked_.waiting() && !asked_.newest()->answered; }
     void applyRun(const RunFrame& part, LabRun& run, const Frame& frame, Changes& changes);
 
+    PendingRequests& requests_;
+    Pending<Asked> asked_;
     std::vector<std::string> probes_;
     std::set<std::string> drafts_drawn_;  ///< probes shown as drafts since they were last measured
     std::map<std::string, std::chrono::steady_clock::time_point> measured_at_;  ///< probes, the last time
     std::uint64_t generation_ = 0;
-    bool exact_ = false;
-    bool first_due_ = false;  ///< the first answer of the newest request
-    bool again_ = false;
+    bool again_ = true;  ///< a request is due: the first one, or one that waits for the first reply
 };
 
 /// A run as the engine is to make it.

@@ -2,8 +2,9 @@
 #include "app/lab/lab.h"
 
 #include "app/lab/change_runs.h"
-#include "app/lab/studies/claims_check.h"
-#include "app/lab/studies/gallery_runs.h"
+#include "app/lab/claims_check.h"
+#include "app/lab/files/file_calls.h"
+#include "app/lab/gallery_runs.h"
 #include "core/backend/cpu/default_threads.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
@@ -47,15 +48,17 @@ Lab::Lab(Options options, QObject* parent)
     now_.runs = defaultRuns();
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
     nameUntrained(now_);
-    new ClaimsCheck(*this, engine_->threads(), callsIn(io_.get()), deliver_);  // a child
-    new GalleryRuns(*this, GalleryRuns::folderFor(options.recordings_folder), callsIn(io_.get()), deliver_);
+    claims_ =
+        std::make_unique<ClaimsCheck>(*this, requests_, engine_->threads(), callsIn(io_.get()), deliver_);
+    gallery_ = std::make_unique<GalleryRuns>(
+        *this, requests_, GalleryRuns::folderFor(options.recordings_folder), callsIn(io_.get()), deliver_);
 }
 
 Lab::~Lab() {
     disconnect(&undo_, nullptr, this, nullptr);
     cancelReading();
-    delete &ClaimsCheck::of(*this);  // it reads checkpoints in the files' thread
-    delete &GalleryRuns::of(*this);  // and this one recordings
+    claims_.reset();
+    gallery_.reset();
     sweeps_.reset();
     engine_->shutDown();
     engine_->stop();
@@ -92,24 +95,17 @@ void Lab::connectReplies() {
     on(io, &IoWorker::notRecorded, &Lab::applyNotRecorded);
     on(io, &IoWorker::recordingBegun, &Lab::applyRecordingBegun);
     on(io, &IoWorker::sessionSaved, &Lab::applySaved);
-    connect(io, &IoWorker::savingFailed, this, [this](quint64 token) {
-        deliver_([this, token] {
-            if (files_.savingFailed(token)) Q_EMIT savingFailed(token);
-        });
-    });
+    on(io, &IoWorker::savingFailed, &Lab::applySavingFailed);
     on(io, &IoWorker::sessionOpened, &Lab::applyOpened);
     on(io, &IoWorker::remainderRead, &Lab::applyRemainder);
     on(io, &IoWorker::runsRecovered, &Lab::applyRecovered);
     on(io, &IoWorker::runsRestored, &Lab::applyRestored);
-    connect(io, &IoWorker::windowSaved, this, [this](bool kept) {
-        if (!kept) cached_for_.clear();  // to be written again
-        Q_EMIT windowSaved(kept);
-    });
+    on(io, &IoWorker::windowSaved, &Lab::applyWindowSaved);
     connect(io, &IoWorker::recordingsListed, this, &Lab::recordingsListed);
     connect(io, &IoWorker::curveRead, this, &Lab::curveRead);
     connect(io, &IoWorker::recordingTrashed, this, &Lab::recordingTrashed);
     on(io, &IoWorker::modelImported, &Lab::applyImported);
-    on(io, &IoWorker::checkpointLoaded, &Lab::applyForkCheckpoint);
+    on(io, &IoWorker::checkpointLoaded, &Lab::applyCheckpoint);
     on(io, &IoWorker::checkpointsFetched, &Lab::applyFetched);
     connect(io, &IoWorker::problem, this, &Lab::problem);
     connect(io, &IoWorker::interruptedFound, this, &Lab::interruptedFound);
@@ -162,6 +158,7 @@ void Lab::commit(Comparison after, const QString& text, std::optional<QString> p
     std::vector<LabRun> before = stopRemovedRuns(now_.runs, after);
     const std::string selected_before = selected().id;
     now_ = std::move(after);
+    assertSound(now_);
     undo_.push(new ChangeRuns(*this, beforeDrag(std::move(before)), beforeDrag(now_.runs), text,
                               selected_before, std::move(previous_path)));
     applyRecipes();
@@ -175,6 +172,7 @@ std::vector<LabRun> Lab::restoreRuns(const std::vector<LabRun>& runs, const std:
         after.selected = static_cast<int>(then - after.runs.data());
     std::vector<LabRun> before = stopRemovedRuns(now_.runs, after);
     now_ = std::move(after);
+    assertSound(now_);
     if (drag_)
         for (const LabRun& run : now_.runs) drag_->before[run.id] = run.recipe;
     applyRecipes();
@@ -244,10 +242,10 @@ qint64 Lab::lastStep() const {
     return last;
 }
 
-void Lab::begin(std::vector<RunPlan> plans) {
+void Lab::begin(std::vector<RunPlan> plans, Training::Data before) {
     for (RunPlan& plan : plans)
         if (plan.backend.empty()) plan.backend = backend_;
-    const std::uint64_t token = training_.begin(now_, plans);
+    const std::uint64_t token = training_.begin(now_, plans, std::move(before));
     for (const RunPlan& plan : plans) used_ids_.insert(plan.id);
     clearGhosts();
     step_ = kNewest;
@@ -257,8 +255,9 @@ void Lab::begin(std::vector<RunPlan> plans) {
 }
 
 void Lab::play() {
-    if (playing()) return;
-    if (anyTraining()) {
+    const Act act = nextAct();
+    if (act == Act::Pause) return;
+    if (act == Act::Continue) {
         training_.setPlaying(true);
         step_ = kNewest;
         engine_->setPaused(false);
@@ -267,19 +266,40 @@ void Lab::play() {
         return;
     }
     std::vector<RunPlan> plans;
+    std::vector<std::string> ended;
     for (const LabRun& run : now_.runs) {
-        if (run.needsFile() && !run.pinned) {
+        if (run.resumable()) ended.push_back(run.id);
+        if (run.trained() || run.pinned || act != Act::Train) continue;
+        if (run.needsFile())
             Q_EMIT problem(tr("Choose a text file for %1 first").arg(QString::fromStdString(run.data->name)));
-            return;
-        }
-        if (!run.trained() && !run.pinned) plans.push_back(planOf(run));
+        else
+            plans.push_back(planOf(run));
     }
     if (!plans.empty())
         begin(std::move(plans));
-    else if (changesPending())
+    else if (act == Act::StartAsNew)
         startAsNewRun();
-    else
+    else if (act == Act::ResumeEnded)
+        resumeRuns(ended);
+    else if (act == Act::None)
         Q_EMIT problem(tr("Every run has ended: change a knob and start a new run, or fork one (K)"));
+}
+
+/// A run that cannot be trained as it is does not keep the others from it.
+Lab::Act Lab::nextAct() const {
+    if (playing()) return Act::Pause;
+    if (anyTraining()) return Act::Continue;
+    bool fresh = false, ready = false, ended = false;
+    for (const LabRun& run : now_.runs) {
+        if (run.pinned) continue;
+        fresh |= !run.trained();
+        ready |= !run.trained() && !run.needsFile() && run.rejection.empty();
+        ended |= run.resumable();
+    }
+    if (ready) return Act::Train;
+    if (changesPending()) return Act::StartAsNew;
+    if (ended) return Act::ResumeEnded;
+    return fresh ? Act::Train : Act::None;  // which states what they lack
 }
 
 void Lab::pause() {
@@ -366,15 +386,16 @@ void Lab::applyRejected(quint64 generation, const QString& message) {
     }
 }
 
-void Lab::applyStartRejected(quint64 token, const QString& message) {
-    if (!training_.rejected(token, now_)) return;
+void Lab::applyStartRejected(quint64 token, const QString& id, const QString& message) {
+    if (!training_.rejected(token, id.toStdString(), now_)) return;
     Q_EMIT runsChanged();
     Q_EMIT trainingChanged();
     Q_EMIT problem(message);
 }
 
-void Lab::applyNotRecorded(const QString& id, const QString& line) {
+void Lab::applyNotRecorded(quint64 training, const QString& id, const QString& line) {
     LabRun* run = now_.find(id.toStdString());
+    if (run && run->training != training) run = nullptr;
     if (run && run->not_recorded == line.toStdString()) return;
     Q_EMIT problem(line);
     if (!run) return;

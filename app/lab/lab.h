@@ -6,7 +6,8 @@
 #include "app/lab/engine/worker_thread.h"
 #include "app/lab/exploration.h"
 #include "app/lab/files/io_worker.h"
-#include "app/lab/files/session_files.h"
+#include "app/lab/pending.h"
+#include "app/lab/session_files.h"
 #include "app/lab/studies/remedy_trials.h"
 #include "app/lab/studies/sweep_runner.h"
 #include "app/lab/training.h"
@@ -27,6 +28,9 @@
 #include <set>
 
 namespace normscope::app {
+
+class ClaimsCheck;
+class GalleryRuns;
 
 /// The runs as a window keeps them for the next start.
 struct SavedComparison {
@@ -133,6 +137,16 @@ class Lab : public QObject {
     // --- training
     bool exploring() const;  ///< no run is trained
     bool playing() const { return training_.playing(); }
+    /// What play() does now, or pause() if the training runs.
+    enum class Act {
+        Pause,
+        Continue,     ///< the paused training
+        Train,        ///< the runs that are not trained
+        StartAsNew,   ///< the runs whose knobs have changed since
+        ResumeEnded,  ///< the runs that were stopped or failed before their last step
+        None          ///< every run has ended
+    };
+    Act nextAct() const;
     bool anyTraining() const { return now_.anyTraining(); }
     bool changesPending() const {
         return now_.changesPending();
@@ -144,7 +158,8 @@ class Lab : public QObject {
     void stop();
     void startAsNewRun();
     /// Continues runs that failed or were interrupted from their newest checkpoints, without one from step 0,
-    /// each in its recording; on that device, empty: the chosen one.
+    /// each in its recording; on that device, empty: the chosen one. They start together, when all of their
+    /// checkpoints are read.
     void resumeRuns(const std::vector<std::string>& ids, const std::string& backend = {});
     /// Ids of the runs that failed, and a line on each.
     std::vector<std::pair<std::string, QString>> failedRuns() const;
@@ -191,19 +206,23 @@ class Lab : public QObject {
     /// checkpoint to that step, and measures there; cancels a running measurement. Runs that cannot be
     /// replayed are reported in one line (problem).
     void measureHere();
-    bool measuring() const { return measuring_.has_value(); }
+    bool measuring() const { return measuring_.waiting(); }
     /// "measuring Post-LN\nat step 45 …"; empty while nothing is measured.
     QString measuringStatus() const;
     /// The reason if measureHere() would measure nothing, in one line; else empty.
     QString measureObstacle() const;
 
     // --- files
-    /// Of the session's file; empty: not saved yet.
+    /// The kinds of the requests that wait for their replies, one entry a request: none is forgotten.
+    std::vector<std::string> waitingRequests() const { return requests_.waiting(); }
+    /// Of the session's file; empty: not saved yet. Set when the file was opened or saved.
     const QString& sessionPath() const { return session_path_; }
-    void setSessionPath(const QString& path) { exchangeSessionPath(path); }
+    /// Of a restored window; `changed`: the file was written by another program since.
+    void setSessionPath(const QString& path, bool changed = false);
     /// Saves the current runs, their checkpoints and a view. Returns the token that sessionSaved() or
-    /// savingFailed() will carry.
-    quint64 saveSession(const QString& path, const std::string& view_json);
+    /// savingFailed() will carry. A file that another program writes is not replaced, nor one that has
+    /// changed since this laboratory read or saved it, unless this is done on purpose.
+    quint64 saveSession(const QString& path, const std::string& view_json, bool on_purpose = false);
     /// Whether anything was changed, trained or measured since the session was saved or opened.
     bool unsaved() const { return !undo_.isClean() || files_.resultsUnsaved(); }
     /// A large one is shown in outline first (core/session/outline.h), and its rest is read at once.
@@ -228,8 +247,8 @@ class Lab : public QObject {
     void saveWindow(const SaveWindowRequest& request);
     /// Waits for the files' thread. False where it cannot be written, which is reported.
     bool saveWindowNow(const SaveWindowRequest& request);
-    /// Replaces the comparison by that of an earlier window; comparisonRestored() follows. A run whose file
-    /// cannot be read is reported, and is there untrained.
+    /// Replaces the comparison by that of an earlier window; comparisonRestored() follows, unless another
+    /// session is opened meanwhile. A run whose file cannot be read is reported, and is there untrained.
     void restore(const std::vector<SavedRun>& runs, const QString& companion);
     /// The runs of "Try all", by the id of the failed run.
     std::map<std::string, std::vector<std::string>> attemptedRemedies() const;
@@ -238,6 +257,10 @@ class Lab : public QObject {
     void reopen(const QStringList& recordings);
     /// Sweeps are read and trained next to the comparison.
     SweepRunner& sweeps() { return *sweeps_; }
+    /// The claims of the selected run.
+    ClaimsCheck& claims() const { return *claims_; }
+    /// The papers' figures as sweeps.
+    GalleryRuns& gallery() const { return *gallery_; }
     /// The knobs of each run from a session's view; unknown ids are ignored.
     struct RunKnobs {
         Recipe recipe, live;
@@ -266,8 +289,10 @@ class Lab : public QObject {
     void watchTriggered(const QStringList& lines);
     void remediesChanged();  ///< remedyTrials()
     void recordingsAdded();  ///< a reply to addRecordings() was applied
-    void sessionSaved(const QString& path, quint64 token);
+    /// `present`: it is the session on screen, not one that was left since.
+    void sessionSaved(const QString& path, quint64 token, bool present);
     void savingFailed(quint64 token);
+    /// It has replaced the comparison. Not sent where it cannot be opened.
     void sessionOpened(const normscope::app::OpenedSessionPtr& session);
     void sessionPathChanged();
     void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
@@ -287,19 +312,19 @@ class Lab : public QObject {
     void connectReplies();
     void takeInOrder(const FramePtr& frame);
     void applyRejected(quint64 generation, const QString& message);
-    void applyStartRejected(quint64 token, const QString& message);
-    void applyNotRecorded(const QString& id, const QString& line);
+    void applyStartRejected(quint64 token, const QString& id, const QString& message);
+    void applyNotRecorded(quint64 training, const QString& id, const QString& line);
     void applyDevices(const DevicesPtr& devices);
-    void applyRecordingBegun(const QString& id, const QString& path);
-    void applyResumption(quint64 token, const CheckpointPtr& checkpoint);
-    void applySaved(quint64 token, const QString& path);
+    void applyRecordingBegun(quint64 training, const QString& id, const QString& path);
+    void applySaved(quint64 token, const QString& path, const FileIdentity& file);
+    void applySavingFailed(quint64 token);
     void applyOpened(quint64 token, const OpenedSessionPtr& opened);
     void applyRemainder(const RemainderReplyPtr& reply);
     void applyRecovered(quint64 token, const QList<RecoveredRun>& recovered);
     void applyAdded(const QList<RecoveredRun>& recovered);
     void applyRestored(quint64 token, const RestoredRunsPtr& restored_runs);
     void applyImported(quint64 token, const QString& path, const ImportedModelPtr& model);
-    void applyForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
+    void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void applyFetched(const MeasureRequestPtr& request);
     void applyReplayed(quint64 token, const QString& id, qint64 steps_done);
     void applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
@@ -322,7 +347,12 @@ class Lab : public QObject {
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void applyRecipes();
     void requestExplore();
-    void begin(std::vector<RunPlan> plans);
+    void begin(std::vector<RunPlan> plans, Training::Data before = {});
+    void restore(Opening opening);
+    void recover(const QStringList& recordings, bool resume);
+    quint64 askToReplace(Opening opening);
+    void openingFailed(const Opening& opening);
+    void applyWindowSaved(quint64 token, bool kept);
     void emitChanges(const Changes& changes);
     void replaceRuns(std::vector<LabRun> runs);
     FirstReading firstReading() const;
@@ -341,10 +371,11 @@ class Lab : public QObject {
     std::vector<KnownDevice> devices_;
     std::string backend_;
     Comparison now_;
-    Exploration exploration_;
-    Training training_;
+    PendingRequests requests_;
+    Exploration exploration_{requests_};
+    Training training_{requests_};
     TrainingTime training_time_;
-    SessionFiles files_;
+    SessionFiles files_{requests_};
     QString session_path_;
     int selected_layer_ = -1, selected_head_ = -1;
     qint64 step_ = kNewest;
@@ -376,18 +407,25 @@ class Lab : public QObject {
         LabRun run;
         std::string parent_name;
     };
-    std::map<quint64, Fork> forks_;  ///< by token; each waits for its checkpoint
+    Pending<Fork> forks_{requests_, "fork", Pending<Fork>::Replies::OfEach};
+    /// Runs that are resumed together, once the checkpoints of all are read.
     struct Resumption {
-        std::string id, backend;
+        std::string backend;
+        std::size_t unread = 0;
+        std::vector<std::pair<std::string, CheckpointPtr>> runs;  ///< null: from step 0
     };
-    std::map<quint64, Resumption> resumptions_;  ///< the same
-    quint64 fork_token_ = 0;
-    bool resume_when_recovered_ = false;
-    std::vector<SavedRun> restoring_;
+    struct ResumedRun {
+        std::string id;
+        std::shared_ptr<Resumption> with;
+    };
+    Pending<ResumedRun> resumptions_{requests_, "resume", Pending<ResumedRun>::Replies::OfEach};
+    void beginResumed(const Resumption& resumption);
+    void applyFork(Fork fork, const CheckpointPtr& checkpoint);
     std::size_t outline_above_;
     std::set<std::shared_ptr<const UnreadRun>> requested_;  ///< outlines that are being read, or cannot be
-    std::vector<RemainderRequestPtr> reading_;
-    std::set<quint64> adding_;                                 ///< tokens of addRecordings()
+    Pending<RemainderRequestPtr> rests_{requests_, "rest", Pending<RemainderRequestPtr>::Replies::OfEach,
+                                        PendingKind::Owner::Session,
+                                        [](RemainderRequestPtr& request) { request->cancelled = true; }};
     std::map<std::string, std::set<std::string>> saved_runs_;  ///< ids by session file, as saved last
     /// What the companion file of the window's state has, of each run.
     struct SavedData {
@@ -396,29 +434,38 @@ class Lab : public QObject {
         std::size_t rows, samples;
         bool operator==(const SavedData&) const = default;
     };
-    std::vector<SavedData> cached_for_;
+    std::vector<SavedData> cached_for_, caching_for_;  ///< as written; of the last savedComparison()
+    Pending<std::vector<SavedData>> saving_window_{requests_, "keep window",
+                                                   Pending<std::vector<SavedData>>::Replies::OfEach,
+                                                   PendingKind::Owner::Window};
     std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one
     std::uint64_t next_frame_ = 1;
 
     /// The running request and its progress.
     struct Measuring {
-        std::uint64_t token = 0;
         std::int64_t step = 0;
         std::vector<std::string> waiting;  ///< ids of runs; the first is running
         std::int64_t steps_done = -1;      ///< of its replay
         bool fetched = false;              ///< the engine has it
     };
-    std::optional<Measuring> measuring_;
-    std::uint64_t measure_token_ = 0;
+    Pending<Measuring> measuring_{requests_, "measure", Pending<Measuring>::Replies::OfNewest};
 
     std::map<std::string, RemedyTrials> remedies_;  ///< by the id of the failed run
-    std::string remedies_shown_;                    ///< failedRun() of the last request; empty: none
-    std::uint64_t draft_token_ = 0;
+    /// The id of failedRun() as it was last seen; empty: none. Nullopt: of another session.
+    std::optional<std::string> remedies_shown_ = std::string();
+    struct Drafting {
+        std::string run;                 ///< the failed one
+        std::set<std::size_t> remedies;  ///< that are not drafted yet
+    };
+    Pending<Drafting> drafting_{requests_, "draft", Pending<Drafting>::Replies::OfNewest};
+    void cancelDrafts();
 
     // Destroyed in reverse order: the engine first, whose last data is still recorded.
     WorkerThread<IoWorker> io_;
     WorkerThread<EngineWorker> engine_;
     std::unique_ptr<SweepRunner> sweeps_;  ///< its recordings are written in the thread of the files
+    std::unique_ptr<ClaimsCheck> claims_;  ///< it reads checkpoints there, and the gallery recordings
+    std::unique_ptr<GalleryRuns> gallery_;
 };
 
 }  // namespace normscope::app

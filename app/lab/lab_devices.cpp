@@ -46,8 +46,9 @@ void Lab::chooseDevice(const QString& backend) {
 
 // --- runs that failed
 
-void Lab::applyRecordingBegun(const QString& id, const QString& path) {
-    if (LabRun* run = now_.find(id.toStdString())) {
+/// Ids may be those of an earlier session's runs: only the start distinguishes them.
+void Lab::applyRecordingBegun(quint64 training, const QString& id, const QString& path) {
+    if (LabRun* run = now_.find(id.toStdString()); run && run->training == training) {
         run->recording = path.toStdString();
         run->session.clear();
     }
@@ -65,10 +66,12 @@ std::vector<std::pair<std::string, QString>> Lab::failedRuns() const {
 }
 
 void Lab::resumeRuns(const std::vector<std::string>& ids, const std::string& backend) {
-    std::vector<RunPlan> from_start;
+    auto resumption = std::make_shared<Resumption>();
+    resumption->backend = backend;
     for (const std::string& id : ids) {
-        LabRun* run = now_.find(id);
+        const LabRun* run = now_.find(id);
         if (!run || !run->resumable()) continue;
+        if (resumptions_.any([&](const ResumedRun& resumed) { return resumed.id == id; })) continue;
         if (run->data->unread) {
             Q_EMIT problem(notReadYet());
             continue;
@@ -76,42 +79,44 @@ void Lab::resumeRuns(const std::vector<std::string>& ids, const std::string& bac
         const auto newest = std::max_element(run->checkpoints.begin(), run->checkpoints.end(),
                                              [](const auto& a, const auto& b) { return a.step < b.step; });
         if (newest != run->checkpoints.end() && newest->step > 0) {
-            resumptions_[++fork_token_] = {id, backend};
+            ++resumption->unread;
             QMetaObject::invokeMethod(io_.get(),
-                                      [io = io_.get(), token = fork_token_, source = newest->source] {
-                                          io->loadCheckpoint(token, source);
-                                      });
-            continue;
+                                      [io = io_.get(), token = resumptions_.ask({id, resumption}),
+                                       source = newest->source] { io->loadCheckpoint(token, source); });
+        } else {
+            resumption->runs.emplace_back(id, nullptr);
         }
-        const std::string name = run->data->name;
-        run->data = makeRun(id, run->live).data;
-        run->data->name = name;
-        RunPlan plan = planOf(*run);
-        plan.recipe = run->live;
-        plan.recording = run->recording;
-        plan.backend = backend;
-        from_start.push_back(std::move(plan));
     }
-    if (!from_start.empty()) begin(std::move(from_start));
+    if (resumption->unread == 0) beginResumed(*resumption);
 }
 
-void Lab::applyResumption(quint64 token, const CheckpointPtr& checkpoint) {
-    const auto waiting = resumptions_.extract(token);
-    if (!checkpoint) return;  // unreadable, which was reported
-    LabRun* run = now_.find(waiting.mapped().id);
-    if (!run || !run->resumable()) return;
-    auto history = std::make_shared<RunData>(*run->data);
-    cut_after(*history, checkpoint->step - 1);
-    run->data = history;
-    RunPlan plan = planOf(*run);
-    plan.recipe = history->recipe.value("run " + run->id);
-    plan.recipe.watch = run->live.watch;
-    plan.history = std::make_shared<const RunData>(*history);
-    plan.start = checkpoint;
-    plan.knobs = hot_knobs(run->live);
-    plan.recording = run->recording;
-    plan.backend = waiting.mapped().backend;
-    begin({std::move(plan)});
+void Lab::beginResumed(const Resumption& resumption) {
+    std::vector<RunPlan> plans;
+    Training::Data before;
+    for (const auto& [id, checkpoint] : resumption.runs) {
+        LabRun* run = now_.find(id);
+        if (!run || !run->resumable()) continue;  // removed or resumed since
+        before[id] = run->data;
+        RunPlan plan = planOf(*run);
+        if (checkpoint) {
+            auto history = std::make_shared<RunData>(*run->data);
+            cut_after(*history, checkpoint->step - 1);
+            run->data = history;
+            plan.recipe = history->recipe.value("run " + id);
+            plan.recipe.watch = run->live.watch;
+            plan.history = std::make_shared<const RunData>(*history);
+            plan.start = checkpoint;
+            plan.knobs = hot_knobs(run->live);
+        } else {
+            run->data = makeRun(id, run->live).data;
+            run->data->name = before[id]->name;
+            plan.recipe = run->live;
+        }
+        plan.recording = run->recording;
+        plan.backend = resumption.backend;
+        plans.push_back(std::move(plan));
+    }
+    if (!plans.empty()) begin(std::move(plans), std::move(before));
 }
 
 }  // namespace normscope::app

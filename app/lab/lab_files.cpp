@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory for files: sessions, interrupted recordings, models, forks' checkpoints.
+#include "app/lab/files/read_runs.h"
 #include "app/lab/lab.h"
+#include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/complete.h"
 #include "core/session/recovery.h"
@@ -9,28 +11,46 @@
 
 namespace normscope::app {
 
-quint64 Lab::saveSession(const QString& path, const std::string& view_json) {
-    SaveRequest request = files_.save(now_, path, view_json, dragging());
+quint64 Lab::saveSession(const QString& path, const std::string& view_json, bool on_purpose) {
+    SaveRequest request = files_.save(now_, path, view_json, dragging(), on_purpose);
     const quint64 token = request.token;
-    std::set<std::string> ids;
-    for (const LabRun& run : now_.runs) ids.insert(run.id);
-    saved_runs_[path.toStdString()] = std::move(ids);
     QMetaObject::invokeMethod(io_.get(),
                               [io = io_.get(), saved = std::move(request)] { io->saveSession(saved); });
     return token;
 }
 
 /// Edits and training while the file was written are not in it.
-void Lab::applySaved(quint64 token, const QString& path) {
-    const auto saved = files_.saved(token);
+void Lab::applySaved(quint64 token, const QString& path, const FileIdentity& file) {
+    auto saved = files_.saved(token, path, file);
     if (!saved) return;
-    if (saved->of_this_session) saved->edits_too ? undo_.setClean() : undo_.resetClean();
-    Q_EMIT sessionSaved(path, token);
+    saved_runs_[path.toStdString()] = std::move(saved->runs);
+    if (saved->of_this_session) {
+        exchangeSessionPath(path);
+        saved->edits_too ? undo_.setClean() : undo_.resetClean();
+    }
+    Q_EMIT sessionSaved(path, token, saved->of_this_session);
+}
+
+void Lab::applySavingFailed(quint64 token) {
+    if (files_.savingFailed(token)) Q_EMIT savingFailed(token);
 }
 
 void Lab::openSession(const QString& path) {
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), path,
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = askToReplace({}), path,
                                           first = firstReading()] { io->openSession(token, path, first); });
+}
+
+/// A restoration that has not been answered yet is not lost by an opening that fails.
+quint64 Lab::askToReplace(Opening opening) {
+    if (const Opening* replaced = files_.opening.newest())
+        opening.instead_of =
+            replaced->restored.empty() ? replaced->instead_of : std::make_shared<const Opening>(*replaced);
+    return files_.opening.ask(std::move(opening));
+}
+
+/// The comparison stays as it is, or becomes that of the earlier window that it should have been.
+void Lab::openingFailed(const Opening& opening) {
+    if (opening.instead_of) restore(*opening.instead_of);
 }
 
 FirstReading Lab::firstReading() const {
@@ -45,13 +65,12 @@ void Lab::readRemainder() {
         if (run.data->unread && requested_.insert(run.data->unread).second)
             request->runs.push_back(run.data->unread);
     if (request->runs.empty()) return;
-    reading_.push_back(request);
+    request->token = rests_.ask(request);
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->readRemainder(request); });
 }
 
 void Lab::applyRemainder(const RemainderReplyPtr& reply) {
-    if (reply->request->cancelled) return;
-    std::erase(reading_, reply->request);
+    if (!rests_.take(reply->request->token)) return;
     for (std::size_t i = 0; i < reply->rests.size(); ++i) {
         if (!reply->rests[i]) continue;  // it stays asked for: what cannot be read is reported once
         const auto unread = reply->request->runs[i];
@@ -72,8 +91,7 @@ void Lab::applyRemainder(const RemainderReplyPtr& reply) {
 }
 
 void Lab::cancelReading() {
-    for (const RemainderRequestPtr& request : reading_) request->cancelled = true;
-    reading_.clear();
+    rests_.drop();
     requested_.clear();
 }
 
@@ -89,19 +107,21 @@ void Lab::findInterrupted() {
 }
 
 void Lab::resume(const QStringList& recordings) {
-    reopen(recordings);
-    resume_when_recovered_ = true;
+    recover(recordings, true);
 }
 
 void Lab::reopen(const QStringList& recordings) {
-    resume_when_recovered_ = false;
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = files_.open(), recordings] {
-        io->recoverRuns(token, recordings);
-    });
+    recover(recordings, false);
+}
+
+void Lab::recover(const QStringList& recordings, bool resume) {
+    Opening opening;
+    opening.resume = resume;
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = askToReplace(std::move(opening)),
+                                          recordings] { io->recoverRuns(token, recordings); });
 }
 
 void Lab::startOver() {
-    files_.discardOpening();
     Comparison after = now_;
     after.runs = {makeRun(newId(), load_recipe("pre-ln")), makeRun(newId(), load_recipe("post-ln"))};
     after.selected = 0;
@@ -110,6 +130,19 @@ void Lab::startOver() {
     commit(std::move(after), tr("new comparison"), std::exchange(session_path_, QString()));
     Q_EMIT sessionPathChanged();
     undo_.setClean();  // the new one; the session that was left is not this one
+}
+
+void Lab::setSessionPath(const QString& path, bool changed) {
+    if (!path.isEmpty() && !files_.isKnown(path)) {
+        FileIdentity file;  // that no file has
+        try {
+            if (!changed) file = identity_of(path.toStdString());
+        } catch (const SystemError& error) {
+            Q_EMIT problem(QString::fromUtf8(error.what()));
+        }
+        files_.remember(path, file);
+    }
+    exchangeSessionPath(path);
 }
 
 QString Lab::exchangeSessionPath(const QString& path) {
@@ -121,10 +154,11 @@ QString Lab::exchangeSessionPath(const QString& path) {
 /// Drops what was requested for the runs of this session.
 void Lab::closeSession() {
     endMeasuring();
+    cancelDrafts();
+    remedies_shown_.reset();
     cancelReading();
     clearGhosts();
-    forks_.clear();
-    resumptions_.clear();
+    requests_.closeSession();
     files_.newSession();
     if (std::exchange(drag_, std::nullopt)) Q_EMIT draggingChanged(false);
     selected_layer_ = selected_head_ = -1;
@@ -137,6 +171,7 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
     undo_.clear();
     now_.runs = std::move(runs);
     now_.selected = 0;
+    assertSound(now_);
     exploration_.startOver(now_);
     training_.setPlaying(false);
     for (const LabRun& run : now_.runs) used_ids_.insert(run.id);
@@ -147,12 +182,18 @@ void Lab::replaceRuns(std::vector<LabRun> runs) {
 }
 
 void Lab::applyOpened(quint64 token, const OpenedSessionPtr& opened) {
-    if (!files_.opened(token)) return;
+    const auto asked = files_.opening.take(token);
+    if (!asked) return;
+    std::vector<LabRun> runs;
     try {
-        replaceRuns(runsOf(*opened));
+        if (opened) runs = runsOf(*opened);
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
     }
+    if (runs.empty()) return openingFailed(*asked);
+    replaceRuns(std::move(runs));
+    files_.remember(opened->path, opened->file);
+    exchangeSessionPath(opened->path);
     Q_EMIT sessionOpened(opened);
 }
 
@@ -171,34 +212,33 @@ void Lab::setKnobRecipes(const std::map<std::string, RunKnobs>& knobs) {
 }
 
 void Lab::applyRecovered(quint64 token, const QList<RecoveredRun>& recovered) {
-    if (adding_.erase(token) > 0) {
-        if (files_.imported(token)) applyAdded(recovered);  // not to a comparison that was begun since
-        return;
-    }
-    if (!files_.opened(token)) return;
+    if (files_.additions.take(token)) return applyAdded(recovered);
+    const auto asked = files_.opening.take(token);
+    if (!asked) return;
     RecoveredRuns found;
     try {
-        found = runsOf(recovered, resume_when_recovered_);
+        found = runsOf(recovered, asked->resume);
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
-        return;
     }
     for (const QString& line : found.problems) Q_EMIT problem(line);
-    if (found.runs.empty()) return;
+    if (found.runs.empty()) return openingFailed(*asked);
     replaceRuns(std::move(found.runs));
-    setSessionPath({});
-    if (!found.plans.empty()) begin(std::move(found.plans));
+    exchangeSessionPath({});
+    if (!found.plans.empty()) begin(std::move(found.plans), std::move(found.before));
 }
 
 // --- models of other programs
 
 void Lab::importModel(const QString& path) {
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = files_.import(), path] { io->importModel(token, path); });
+    QMetaObject::invokeMethod(io_.get(),
+                              [io = io_.get(), token = files_.additions.ask({Addition::From::Model}), path] {
+                                  io->importModel(token, path);
+                              });
 }
 
 void Lab::applyImported(quint64 token, const QString& path, const ImportedModelPtr& model) {
-    if (!files_.imported(token)) return;
+    if (!files_.additions.take(token) || !model) return;
     try {
         Recipe recipe = model->recipe;
         complete_without_data(recipe);  // the engine fills in what depends on the data
@@ -250,16 +290,24 @@ void Lab::forkSelected() {
     fork.data->id = fork.id;
     fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
     const CheckpointSource source = best->source;
-    forks_[++fork_token_] = {run.id, std::move(fork), run.data->name};
-    QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = fork_token_, source] { io->loadCheckpoint(token, source); });
+    const quint64 token = forks_.ask({run.id, std::move(fork), run.data->name});
+    QMetaObject::invokeMethod(io_.get(),
+                              [io = io_.get(), token, source] { io->loadCheckpoint(token, source); });
 }
 
-void Lab::applyForkCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
-    if (resumptions_.count(token)) return applyResumption(token, checkpoint);
-    auto waiting = forks_.extract(token);
-    if (!waiting || !checkpoint) return;  // of another session, or unreadable
-    auto& [parent, run, parent_name] = waiting.mapped();
+/// Null: unreadable, which was reported.
+void Lab::applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
+    if (const auto resumed = resumptions_.take(token)) {
+        Resumption& resumption = *resumed->with;
+        if (checkpoint) resumption.runs.emplace_back(resumed->id, checkpoint);
+        if (--resumption.unread == 0) beginResumed(resumption);
+    } else if (auto fork = forks_.take(token); fork && checkpoint) {
+        applyFork(std::move(*fork), checkpoint);
+    }
+}
+
+void Lab::applyFork(Fork fork, const CheckpointPtr& checkpoint) {
+    auto& [parent, run, parent_name] = fork;
     auto history = std::make_shared<RunData>(*run.data);
     cut_after(*history, checkpoint->step - 1);
     history->outcome = {RunState::Running, -1, "", -1};

@@ -85,35 +85,37 @@ QString Lab::measureObstacle() const {
 }
 
 QString Lab::measuringStatus() const {
-    if (!measuring_ || measuring_->waiting.empty()) return {};
-    const LabRun* run = now_.find(measuring_->waiting.front());
+    const Measuring* now = measuring_.newest();
+    if (!now) return {};
+    const LabRun* run = now_.find(now->waiting.front());
     const QString name = run ? QString::fromStdString(run->data->name) : QString();
-    const bool replaying = measuring_->steps_done >= 0 && measuring_->steps_done < measuring_->step;
+    const bool replaying = now->steps_done >= 0 && now->steps_done < now->step;
     return tr("measuring %1\nat step %2%3 …")
         .arg(name)
-        .arg(measuring_->step)
-        .arg(replaying ? tr(", replay at %1").arg(measuring_->steps_done) : QString());
+        .arg(now->step)
+        .arg(replaying ? tr(", replay at %1").arg(now->steps_done) : QString());
 }
 
 void Lab::measureHere() {
-    if (measuring_) return endMeasuring();
+    if (measuring()) return endMeasuring();
     QStringList why_not;
-    auto request = std::make_shared<MeasureRequest>(MeasureRequest{++measure_token_, lacking(why_not)});
+    auto request = std::make_shared<MeasureRequest>(MeasureRequest{0, lacking(why_not)});
     if (request->runs.empty()) {
         Q_EMIT problem(measureObstacle());
         return;
     }
     if (!why_not.isEmpty()) Q_EMIT problem(why_not.join(QStringLiteral("; ")));
-    measuring_ = {measure_token_, request->runs.front().replay.step, {}, -1, false};
-    for (const MeasurePlan& plan : request->runs) measuring_->waiting.push_back(plan.replay.header.id);
+    Measuring asked{request->runs.front().replay.step, {}, -1, false};
+    for (const MeasurePlan& plan : request->runs) asked.waiting.push_back(plan.replay.header.id);
+    request->token = measuring_.ask(std::move(asked));
     // HDF5 is used only in the files' thread.
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->fetchCheckpoints(request); });
     Q_EMIT measuringChanged();
 }
 
 void Lab::applyFetched(const MeasureRequestPtr& request) {
-    if (!measuring_ || request->token != measuring_->token || std::exchange(measuring_->fetched, true))
-        return;
+    Measuring* now = measuring_.find(request->token);
+    if (!now || std::exchange(now->fetched, true)) return;
     MeasureRequest sound{request->token, {}};
     for (const MeasurePlan& plan : request->runs)
         if (plan.failed.isEmpty()) sound.runs.push_back(plan);
@@ -125,18 +127,18 @@ void Lab::applyFetched(const MeasureRequestPtr& request) {
 }
 
 void Lab::applyReplayed(quint64 token, const QString& id, qint64 steps_done) {
-    if (!measuring_ || token != measuring_->token || measuring_->waiting.front() != id.toStdString()) return;
-    measuring_->steps_done = std::max<std::int64_t>(measuring_->steps_done, steps_done);
+    Measuring* now = measuring_.find(token);
+    if (!now || now->waiting.front() != id.toStdString()) return;
+    now->steps_done = std::max<std::int64_t>(now->steps_done, steps_done);
     Q_EMIT measuringChanged();
 }
 
 void Lab::applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
                         const QString& failed) {
-    // No longer requested, or already applied.
-    if (!measuring_ || token != measuring_->token || std::erase(measuring_->waiting, id.toStdString()) == 0)
-        return;
-    measuring_->steps_done = -1;
-    if (measuring_->waiting.empty()) measuring_.reset();
+    Measuring* now = measuring_.find(token);
+    if (!now || std::erase(now->waiting, id.toStdString()) == 0) return;  // stale, or already applied
+    now->steps_done = -1;
+    if (now->waiting.empty()) measuring_.take(token);
     if (!failed.isEmpty()) Q_EMIT problem(failed);
     LabRun* run = now_.find(id.toStdString());
     QStringList panels;
@@ -160,9 +162,9 @@ void Lab::applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr&
 }
 
 void Lab::endMeasuring() {
-    if (!measuring_) return;
-    measuring_.reset();
-    engine_->measureAt({++measure_token_, {}});
+    if (!measuring()) return;
+    measuring_.drop();
+    engine_->measureAt({requests_.next(), {}});
     Q_EMIT measuringChanged();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the laboratory for the folder of recordings: its list, and runs added from it.
+#include "app/lab/files/read_runs.h"
 #include "app/lab/lab.h"
 
 #include <algorithm>
@@ -33,8 +34,7 @@ void Lab::addRecordings(const QStringList& paths) {
         Q_EMIT recordingsAdded();
         return;
     }
-    const quint64 token = files_.import();
-    adding_.insert(token);
+    const quint64 token = files_.additions.ask({Addition::From::Recordings});
     QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token, fresh] { io->recoverRuns(token, fresh); });
 }
 
@@ -57,7 +57,7 @@ void Lab::applyAdded(const QList<RecoveredRun>& recovered) {
         run.data->id = run.id;
         for (KnownCheckpoint& known : run.checkpoints) known.source.run_id = run.id;
         name = QString::fromStdString(run.data->name);
-        LabRun taken = run.isTraining() ? stopped(std::move(run)) : std::move(run);
+        LabRun taken = std::move(run);
         // A run that waits to be trained would be this one: next to it, it would be a second run of its seed.
         const auto waits = std::find_if(after.runs.begin(), after.runs.end(), [&](const LabRun& other) {
             return !other.committed() && !other.pinned && same_recipe(other.recipe, taken.recipe);

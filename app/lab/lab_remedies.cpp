@@ -49,7 +49,7 @@ void Lab::updateRemedies() {
     remedies_shown_ = id;
     if (!run) {
         if (!other) return;
-        engine_->draft({++draft_token_, {}, {}});  // cancels
+        cancelDrafts();
         Q_EMIT remediesChanged();
         return;
     }
@@ -58,27 +58,42 @@ void Lab::updateRemedies() {
     if (fresh) trials = trialsOf(*run);
     if (!fresh && !other) return;
     if (trials.requested || !(trials.seconds > kMaxSeconds)) return draftRemedies();
-    engine_->draft({++draft_token_, {}, {}});  // those of another run
+    cancelDrafts();  // those of another run
     Q_EMIT remediesChanged();
+}
+
+void Lab::cancelDrafts() {
+    if (!drafting_.waiting()) return;
+    drafting_.drop();
+    engine_->draft({requests_.next(), {}, {}});
 }
 
 void Lab::draftRemedies() {
     const LabRun* run = failedRun();
     if (!run) return;
     RemedyTrials& trials = remedies_[run->id];
-    DraftRequest request{++draft_token_, run->data->backend, {}};
+    DraftRequest request{0, run->data->backend, {}};
+    Drafting asked{run->id, {}};
     for (std::size_t i = 0; i < trials.remedies.size(); ++i)
-        if (!trials.drafts[i]) request.items.push_back({i, trials.remedies[i].recipe});
+        if (!trials.drafts[i]) {
+            request.items.push_back({i, trials.remedies[i].recipe});
+            asked.remedies.insert(i);
+        }
     trials.requested = true;
-    engine_->draft(std::move(request));
+    cancelDrafts();
+    if (!request.items.empty()) {
+        request.token = drafting_.ask(std::move(asked));
+        engine_->draft(std::move(request));
+    }
     Q_EMIT remediesChanged();
 }
 
 void Lab::applyDrafted(quint64 token, qulonglong index, const DraftResultPtr& result) {
-    if (token != draft_token_) return;
-    const auto trials = remedies_.find(remedies_shown_);
-    if (trials == remedies_.end() || index >= trials->second.drafts.size()) return;
-    trials->second.drafts[index] = *result;
+    Drafting* asked = drafting_.find(token);
+    if (!asked || asked->remedies.erase(index) == 0) return;
+    auto& drafts = remedies_[asked->run].drafts;
+    if (index < drafts.size()) drafts[index] = *result;
+    if (asked->remedies.empty()) drafting_.take(token);
     Q_EMIT remediesChanged();
 }
 

@@ -39,7 +39,7 @@ std::size_t samplesOf(const RunData& run) {
 
 SavedComparison Lab::savedComparison(const QString& companion, bool closing) {
     SavedComparison kept;
-    SaveRequest request{0, companion, {}, "{}", {}, {}};
+    SaveRequest request{0, companion, {}, "{}", {}, {}, {}};
     std::vector<SavedData> written;
     for (const LabRun& run : now_.runs) {
         SavedRun& k = kept.runs.emplace_back();
@@ -75,29 +75,49 @@ SavedComparison Lab::savedComparison(const QString& companion, bool closing) {
         }
     }
     if (!written.empty() && written != cached_for_) kept.companion = std::move(request);
-    cached_for_ = std::move(written);
+    caching_for_ = std::move(written);
     return kept;
 }
 
 void Lab::saveWindow(const SaveWindowRequest& request) {
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->saveWindow(request); });
+    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), token = saving_window_.ask(caching_for_), request] {
+        io->saveWindow(token, request);
+    });
 }
 
 bool Lab::saveWindowNow(const SaveWindowRequest& request) {
-    return callAndWait(io_.get(), [io = io_.get(), &request] { return io->saveWindow(request); });
+    return callAndWait(io_.get(), [io = io_.get(), token = saving_window_.ask(caching_for_), &request] {
+        return io->saveWindow(token, request);
+    });
+}
+
+/// What is not in the companion file yet is written again with the next state.
+void Lab::applyWindowSaved(quint64 token, bool kept) {
+    auto written = saving_window_.take(token);
+    if (!written) return;
+    if (kept) cached_for_ = std::move(*written);
+    Q_EMIT windowSaved(kept);
 }
 
 void Lab::restore(const std::vector<SavedRun>& runs, const QString& companion) {
-    restoring_ = runs;
+    Opening opening;
+    opening.restored = runs;
+    opening.companion = companion;
+    restore(std::move(opening));
+}
+
+void Lab::restore(Opening opening) {
+    const std::vector<SavedRun> runs = opening.restored;
+    const QString companion = opening.companion;
     QMetaObject::invokeMethod(
-        io_.get(), [io = io_.get(), token = files_.open(), runs, companion, first = firstReading()] {
-            io->restoreRuns(token, runs, companion, first);
-        });
+        io_.get(), [io = io_.get(), token = files_.opening.ask(std::move(opening)), runs, companion,
+                    first = firstReading()] { io->restoreRuns(token, runs, companion, first); });
 }
 
 void Lab::applyRestored(quint64 token, const RestoredRunsPtr& restored_runs) {
-    const std::vector<SavedRun> kept = std::exchange(restoring_, {});
-    if (!files_.opened(token)) return;
+    const auto asked = files_.opening.take(token);
+    if (!asked) return;
+    const std::vector<SavedRun>& kept = asked->restored;
     std::vector<LabRun> runs;
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const auto& from = (*restored_runs)[i].run;
@@ -108,8 +128,9 @@ void Lab::applyRestored(quint64 token, const RestoredRunsPtr& restored_runs) {
         run.data->name = kept[i].name;
         run.drawn_name = kept[i].drawn_name;
         run.not_recorded = kept[i].not_recorded;
-        runs.push_back(run.isTraining() ? stopped(std::move(run)) : std::move(run));
+        runs.push_back(std::move(run));
     }
+    if (runs.empty()) return;
     replaceRuns(std::move(runs));
     Q_EMIT comparisonRestored();
     // A session's untrained runs have their samples; these are measured again.

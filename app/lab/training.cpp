@@ -44,30 +44,45 @@ void thinCheckpoints(std::vector<LabRun>& runs) {
 
 }  // namespace
 
-std::uint64_t Training::begin(Comparison& now, std::vector<RunPlan>& plans) {
-    ++token_;
+std::uint64_t Training::begin(Comparison& now, std::vector<RunPlan>& plans, Data before) {
+    for (const RunPlan& plan : plans) {
+        NORMSCOPE_ASSERT(now.find(plan.id), "only runs of the comparison are started");
+        before.try_emplace(plan.id, now.find(plan.id)->data);
+    }
+    const std::uint64_t token = starts_.ask(std::move(before));
     for (RunPlan& plan : plans) {
-        plan.training = token_;
+        plan.training = token;
         LabRun* run = now.find(plan.id);
-        run->training = token_;
+        run->training = token;
         run->data = std::make_shared<RunData>(*run->data);  // an undo entry may hold the one before training
         run->data->outcome = {RunState::Running, -1, "", -1};
         run->not_recorded.clear();
     }
     playing_ = true;
-    return token_;
+    return token;
 }
 
-bool Training::rejected(std::uint64_t token, Comparison& now) {
-    bool any = false;
-    for (LabRun& run : now.runs) {
-        if (run.training != token || !run.isTraining()) continue;
-        any = true;
-        run.training = 0;
-        run.data->outcome.state = run.trained() ? RunState::Interrupted : RunState::Prepared;
-    }
-    if (any) playing_ = playing_ && now.anyTraining();
-    return any;
+/// The engine has started a run or rejected it: its data before; null where the reply is stale.
+std::shared_ptr<RunData> Training::answered(std::uint64_t token, const std::string& id) {
+    Data* start = starts_.find(token);
+    if (!start) return nullptr;
+    auto before = start->extract(id);
+    if (start->empty()) starts_.take(token);
+    return before ? before.mapped() : nullptr;
+}
+
+bool Training::rejected(std::uint64_t token, const std::string& id, Comparison& now) {
+    const std::shared_ptr<RunData> before = answered(token, id);
+    LabRun* run = before ? now.find(id) : nullptr;
+    if (!run || run->training != token) return false;  // undone since
+    run->training = 0;
+    const std::string name = run->data->name;
+    run->data = std::make_shared<RunData>(*before);
+    run->data->name = name;
+    if (run->isTraining())
+        run->data->outcome.state = run->trained() ? RunState::Interrupted : RunState::Prepared;
+    playing_ = playing_ && now.anyTraining();
+    return true;
 }
 
 void Training::applyRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
@@ -115,6 +130,7 @@ Changes Training::take(const Frame& frame, Comparison& now, const std::vector<st
     Changes changes;
     bool any = false, saved = false;
     for (const RunFrame& part : frame.runs) {
+        if (part.header) answered(part.training, part.id);
         LabRun* run = now.find(part.id);
         if (!run || part.training == 0 || run->training != part.training) continue;
         any = true;

@@ -4,7 +4,11 @@
 #include "app/lab/comparison.h"
 #include "app/lab/engine/frame.h"
 #include "app/lab/exploration.h"
+#include "app/lab/pending.h"
 
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace normscope::app {
@@ -14,10 +18,17 @@ namespace normscope::app {
 /// restarted, or is one of another session with the same id) is dropped.
 class Training {
   public:
-    /// Starts these runs: sets the returned token in their plans and in the runs.
-    std::uint64_t begin(Comparison& now, std::vector<RunPlan>& plans);
-    /// A start that the engine rejected; its runs are as before. False if none of them is left.
-    bool rejected(std::uint64_t token, Comparison& now);
+    /// The data of runs by id.
+    using Data = std::map<std::string, std::shared_ptr<RunData>>;
+
+    explicit Training(PendingRequests& requests)
+        : starts_(requests, "start", Pending<Data>::Replies::OfEach) {}
+
+    /// Starts these runs: sets the returned token in their plans and in the runs. `before`: the data of runs
+    /// that were changed for the start.
+    std::uint64_t begin(Comparison& now, std::vector<RunPlan>& plans, Data before = {});
+    /// A run that the engine does not start: it is as before. False if the reply is stale.
+    bool rejected(std::uint64_t token, const std::string& id, Comparison& now);
 
     /// Appends a frame; `shown` are the probes shown, `explored` the newest request to measure.
     Changes take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown,
@@ -33,7 +44,9 @@ class Training {
     void applyRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
                   std::uint64_t explored, Changes& changes);
 
-    std::uint64_t token_ = 0;
+    std::shared_ptr<RunData> answered(std::uint64_t token, const std::string& id);
+
+    Pending<Data> starts_;  ///< the runs of each start that the engine has not answered, as they were before
     bool playing_ = false;
     double step_ms_ = 0, probe_overhead_ = 0;
     DeviceUse device_use_;

@@ -9,6 +9,9 @@
 #include "widgets/common/settings.h"
 #include "widgets/story/story_strip.h"
 
+#include <QDateTime>
+#include <QFileInfo>
+
 namespace normscope::app {
 
 using nlohmann::json;
@@ -66,7 +69,10 @@ void StateController::start(bool from_start) {
         const StoredWindow stored = readWindow(stored_->text(), "window");
         restoring_view_ = stored.view;
         lab_.restore(stored.runs, stored_->companion());
-        connect(&lab_, &Lab::sessionOpened, &later_, qOverload<>(&QTimer::start));  // instead of it
+        connect(&lab_, &Lab::sessionOpened, this, [this] {  // instead of it
+            restoring_view_.clear();
+            later_.start();
+        });
     } catch (const std::exception& error) {
         restoring_view_.clear();
         later_.start();
@@ -79,7 +85,10 @@ void StateController::start(bool from_start) {
 void StateController::applyRestored() {
     try {
         const StoredWindow stored = readWindow(stored_->text(), "window");
-        lab_.setSessionPath(QString::fromStdString(stored.session_path));
+        // The state is stored after every save of this window: a newer session is another program's.
+        const QString session = QString::fromStdString(stored.session_path);
+        lab_.setSessionPath(session, !session.isEmpty() && QFileInfo(session).lastModified() >
+                                                               QFileInfo(stored_->path()).lastModified());
         if (stored.story && stories_.tell(QString::fromStdString(stored.story->name))) {
             views_.story->moveTo(stored.story->at);
             views_.story->setHeld(stored.story->held);

@@ -27,15 +27,16 @@ RecordingQueue::Entry& RecordingQueue::entry_of(const std::string& id) {
     const auto found =
         std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) { return entry.id == id; });
     if (found != entries_.rend()) return *found;
-    return entries_.emplace_back(Entry{id, nullptr, {}, {}, nullptr, nullptr, false, {}});
+    return entries_.emplace_back(Entry{id, nullptr, {}, {}, nullptr, nullptr, false, {}, 0});
 }
 
-bool RecordingQueue::begin(std::shared_ptr<const RunData> header, const std::string& path) {
+bool RecordingQueue::begin(std::shared_ptr<const RunData> header, const std::string& path,
+                           std::uint64_t training) {
     NORMSCOPE_ASSERT(header, "a recording begins with its header");
     const std::lock_guard lock(mutex_);
     const bool first = entries_.empty();
     std::string id = header->id;
-    entries_.push_back({std::move(id), std::move(header), path, {}, nullptr, nullptr, false, {}});
+    entries_.push_back({std::move(id), std::move(header), path, {}, nullptr, nullptr, false, {}, training});
     return first;
 }
 

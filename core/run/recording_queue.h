@@ -4,6 +4,7 @@
 #include "core/run/run.h"
 
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,13 +30,15 @@ class RecordingQueue {
         RunDelta delta;
         std::shared_ptr<const Checkpoint> start, newest;
         bool ends = false;
-        std::string failure;  ///< the reason if it ends before the run
+        std::string failure;         ///< the reason if it ends before the run
+        std::uint64_t training = 0;  ///< which start of a run this recording is of, as given to begin()
     };
 
     explicit RecordingQueue(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
 
     // Each returns true if the queue was empty: the other thread must be notified.
-    bool begin(std::shared_ptr<const RunData> header, const std::string& path = "");
+    bool begin(std::shared_ptr<const RunData> header, const std::string& path = "",
+               std::uint64_t training = 0);
     bool add(const std::string& id, const RunDelta& delta);
     bool save(const std::string& id, const std::shared_ptr<const Checkpoint>& checkpoint);
     bool end(const std::string& id, const std::string& failure = "");

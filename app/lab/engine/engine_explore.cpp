@@ -104,7 +104,8 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         Prepared& now = all.emplace_back(Prepared{{plan.id}, plan.recipe});
         const Recipe initial = stepZero(plan.recipe, request.probes);
         const auto same = std::find_if(explored_.begin(), explored_.end(), [&](const Explored& e) {
-            return e.experiment && e.id == plan.id && e.initial == initial && e.weights == plan.weights;
+            return e.experiment && e.failed.empty() && e.id == plan.id && e.initial == initial &&
+                   e.weights == plan.weights;
         });
         try {
             if (same != explored_.end()) {
@@ -121,7 +122,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
                 now.corpus = complete_and_validate(now.recipe, &corpora_);
                 require_memory(now.recipe, pool_.threads());
             }
-        } catch (const InputError& error) {
+        } catch (const std::exception& error) {
             now.frame.rejected = error.what();
         }
     }
@@ -132,7 +133,7 @@ std::vector<RunFrame> EngineWorker::prepare(const ExploreRequest& request) {
         try {
             now.run.experiment = buildExperiment(now.recipe, request.runs[static_cast<std::size_t>(i)],
                                                  std::move(now.corpus), cpu_device());
-        } catch (const InputError& error) {
+        } catch (const std::exception& error) {
             now.frame.rejected = error.what();
         }
     });
@@ -170,6 +171,29 @@ std::vector<ProbeResult> EngineWorker::Explored::of(const std::vector<std::strin
         found.push_back(result != results.end() ? result->second : drafts.at(probe));
     }
     return found;
+}
+
+/// Measures a run; one that fails does not keep the others from being measured.
+template <class Measure>
+void EngineWorker::attempt(Explored& run, Measure&& measure) {
+    if (!run.failed.empty()) return;
+    try {
+        measure();
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const std::exception& error) {
+        run.failed = error.what();
+    }
+}
+
+/// Its results, or why there are none.
+void EngineWorker::Explored::report(RunFrame& frame, std::vector<ProbeResult> found) const {
+    if (failed.empty()) {
+        for (ProbeResult& result : found) frame.delta.probes.push_back(std::move(result));
+    } else {
+        frame = RunFrame{id};
+        frame.rejected = failed;
+    }
 }
 
 /// Both lists, without what is known; the function is called when the first is complete.
@@ -241,21 +265,28 @@ void EngineWorker::answer(const ExploreRequest& request) {
     const bool nothing_left = runs.empty() || (rest.cheap.empty() && rest.expensive.empty());
     std::vector<RunFrame> content = runs;
     const auto add = [&](std::size_t i, const std::vector<std::string>& probes) {
-        for (ProbeResult& result : explored_[i].of(probes))
-            content[i].delta.probes.push_back(std::move(result));
-        content[i].draft |= !explored_[i].measured_all(probes);
+        const Explored& run = explored_[i];
+        content[i].draft |= !run.measured_all(probes);
+        run.report(content[i], run.failed.empty() ? run.of(probes) : std::vector<ProbeResult>{});
     };
     std::atomic<std::size_t> left{runs.size()};
     if (!runs.empty())
         forEachExplored([&](std::size_t i, ThreadPool& pool) {
-            measureCheap(i, wanted.forward, then, pool, draft, overdue ? shutting_down_ : cancel_, [&, i] {
+            bool first_done = false;
+            const auto first_measured = [&] {
+                first_done = true;
                 add(i, wanted.forward);
                 // The last run whose forward pass ends; the others may be in their backward pass.
                 if (--left > 0 || !in_parts) return;
                 std::vector<RunFrame> all = content;
                 all.insert(all.end(), rejected.begin(), rejected.end());
                 answered(std::move(all), nothing_left);
+            };
+            attempt(explored_[i], [&] {
+                measureCheap(i, wanted.forward, then, pool, draft, overdue ? shutting_down_ : cancel_,
+                             first_measured);
             });
+            if (!first_done) first_measured();  // it failed before
         });
     if (in_parts) {
         for (RunFrame& run : runs) run.header.reset();
@@ -286,24 +317,27 @@ void EngineWorker::refine(const Rest& rest) {
         Frame frame{
             rest.generation, Frame::Kind::Explore, {}, complete, milliseconds(Clock::now() - rest.begin)};
         for (std::size_t i = 0; i < explored_.size(); ++i) {
-            frame.runs.push_back({explored_[i].id});
-            frame.runs.back().gate_warnings = gateWarnings(*explored_[i].experiment);
-            frame.runs.back().delta.probes = results_of(i);
+            const Explored& run = explored_[i];
+            frame.runs.push_back({run.id});
+            frame.runs.back().gate_warnings = gateWarnings(*run.experiment);
+            run.report(frame.runs.back(), run.failed.empty() ? results_of(i) : std::vector<ProbeResult>{});
         }
         send(std::move(frame));
     };
     if (!rest.cheap.empty()) {
         forEachExplored([&](std::size_t i, ThreadPool& pool) {
-            measureCheap(i, {}, rest.cheap, pool, false, cancel_, [] {});
+            attempt(explored_[i], [&] { measureCheap(i, {}, rest.cheap, pool, false, cancel_, [] {}); });
         });
         answered([&](std::size_t i) { return explored_[i].of(rest.cheap); }, rest.expensive.empty());
         last_backward_ = Clock::now();
         if (cancel_) throw Cancelled{};
     }
     for (std::size_t p = 0; p < rest.expensive.size(); ++p) {
-        std::vector<ProbeResult> results;
-        for (const Explored& run : explored_)
-            results.push_back(run.experiment->measure(rest.expensive[p], pool_, &cancel_));
+        std::vector<ProbeResult> results(explored_.size());
+        for (std::size_t i = 0; i < explored_.size(); ++i)
+            attempt(explored_[i], [&] {
+                results[i] = explored_[i].experiment->measure(rest.expensive[p], pool_, &cancel_);
+            });
         answered([&](std::size_t i) { return std::vector<ProbeResult>{results[i]}; },
                  p + 1 == rest.expensive.size());
     }

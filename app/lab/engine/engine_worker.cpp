@@ -3,6 +3,7 @@
 
 #include "app/lab/engine/experiments.h"
 #include "core/backend/cpu/process_memory.h"
+#include "core/base/assert.h"
 #include "core/base/error.h"
 #include "core/run/checkpoint_memory.h"
 #include "core/run/memory_need.h"
@@ -141,36 +142,55 @@ void EngineWorker::drive(Trained& trained, Work&& work) {
 
 void EngineWorker::start(std::uint64_t token, std::vector<RunPlan> plans) {
     if (shutting_down_) return;
-    std::erase_if(trained_, [](const auto& run) { return run->ended(); });
+    sendTrainFrame(true);
+    drop([](const Trained& run) { return run.ended(); });
 #ifdef __GLIBC__
     malloc_trim(0);  // returns the replaced runs' tens of megabytes, which the allocator would keep
 #endif
-    try {
-        // What is free is measured before any of them allocates.
-        std::map<const Device*, double> promised;
-        for (RunPlan& plan : plans) {
+    std::vector<std::pair<std::unique_ptr<Trained>, std::string>> started;  // with the file that it continues
+    // What is free is measured before any of them allocates.
+    std::map<const Device*, double> promised;
+    std::vector<RunPlan*> possible;
+    const auto guarded = [&](const RunPlan& plan, const auto& work) {
+        try {
+            work();
+        } catch (const std::exception& error) {
+            Q_EMIT startRejected(token, QString::fromStdString(plan.id), QString::fromUtf8(error.what()));
+        }
+    };
+    for (RunPlan& plan : plans)
+        guarded(plan, [&] {
             complete_and_validate(plan.recipe, &corpora_);
             Device& device = deviceOf(plan);
-            const double others = promised[&device];
-            promised[&device] += require_device(plan.recipe, pool_.threads(), device, others);
-        }
-        std::vector<std::unique_ptr<Trained>> started;
-        for (RunPlan& plan : plans) started.push_back(std::make_unique<Trained>(*this, plan));
-        for (std::size_t i = 0; i < started.size(); ++i) {
-            wakeRecorder(recordings_->begin(started[i]->pending.header, plans[i].recording));
-            drive(*started[i], [](Run& run) { run.begin(); });
-            trained_.push_back(std::move(started[i]));
-        }
-    } catch (const std::exception& error) {
-        Q_EMIT startRejected(token, QString::fromUtf8(error.what()));
-        return;
+            promised[&device] += require_device(plan.recipe, pool_.threads(), device, promised[&device]);
+            possible.push_back(&plan);
+        });
+    for (RunPlan* plan : possible)
+        guarded(*plan,
+                [&] { started.emplace_back(std::make_unique<Trained>(*this, *plan), plan->recording); });
+    if (started.empty()) return;
+    for (auto& [run, recording] : started) {
+        wakeRecorder(recordings_->begin(run->pending.header, recording, run->token));
+        drive(*run, [](Run& begun) { begun.begin(); });
+        trained_.push_back(std::move(run));
     }
     paused_ = false;
+    single_rounds_ = 0;
     scheduleChunk();
 }
 
+bool EngineWorker::roundEnded() const {
+    return std::none_of(trained_.begin(), trained_.end(),
+                        [](const auto& run) { return !run->ended() && run->due > 0; });
+}
+
+/// While paused, only a round that has begun or that singleStep() asks for is computed.
+bool EngineWorker::mayStep() const {
+    return !paused_ || single_rounds_ > 0 || !roundEnded();
+}
+
 void EngineWorker::scheduleChunk() {
-    if (chunk_scheduled_ || shutting_down_ || trained_.empty() || (paused_ && single_steps_ == 0)) return;
+    if (chunk_scheduled_ || shutting_down_ || trained_.empty() || !mayStep()) return;
     chunk_scheduled_ = true;
     QTimer::singleShot(0, this, [this] {
         chunk_scheduled_ = false;
@@ -182,60 +202,64 @@ void EngineWorker::chunk() {
     const auto end = Clock::now() + kChunk;
     bool running = true;
     // A round in which a watchpoint triggered ends here: one frame has its pause with all that triggered.
-    while (running && !shutting_down_ && (!paused_ || single_steps_ > 0) &&
-           (Clock::now() < end || watch_triggered_)) {
+    while (running && !shutting_down_ && mayStep() && (Clock::now() < end || watch_triggered_)) {
         running = advanceOne();
-        pauseIfWatched();
+        pauseAfterRound();
     }
-    sendTrainFrame(!running || (paused_ && single_steps_ == 0));
-    dropFailed();
+    sendTrainFrame(!running || !mayStep());
+    // Failed runs that have been reported: the others may need the memory of their device.
+    drop([](const Trained& run) { return run.run->outcome().state == RunState::Failed && run.reported(); });
     if (running) scheduleChunk();
 }
 
 /// As many steps of each run: one, or what the slowest device is best given at once.
-std::int64_t EngineWorker::stepsARound() const {
-    std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+void EngineWorker::beginRound() {
+    std::int64_t steps = single_rounds_ > 0 ? 1 : std::numeric_limits<std::int64_t>::max();
     for (const auto& trained : trained_)
         if (!trained->ended()) steps = std::min(steps, trained->run->experiment().steps_a_call());
-    return single_steps_ > 0 ? 1 : steps;
+    for (const auto& trained : trained_) trained->due = trained->ended() ? 0 : steps;
 }
 
-/// The steps of a round of the next run; false when all have ended.
+/// The steps of this round of the next run; false when all have ended.
 bool EngineWorker::advanceOne() {
-    for (std::size_t tried = 0; tried < trained_.size(); ++tried) {
-        next_run_ %= trained_.size();
-        if (next_run_ == 0) steps_a_round_ = stepsARound();
-        Trained& trained = *trained_[next_run_++];
-        if (trained.ended()) continue;
-        const auto steps_done = [&] { return trained.run->experiment().steps_done(); };
-        const std::int64_t end = steps_done() + steps_a_round_;
-        do {
-            drive(trained, [&](Run& run) { run.advance(pool_, end - steps_done()); });
-        } while (!trained.ended() && steps_done() < end && !shutting_down_);
-        if (single_steps_ > 0) --single_steps_;
-        return true;
-    }
-    return false;
+    if (allEnded()) return false;
+    if (roundEnded()) beginRound();
+    const auto next = std::find_if(trained_.begin(), trained_.end(),
+                                   [](const auto& run) { return !run->ended() && run->due > 0; });
+    Trained& trained = **next;
+    const auto steps_done = [&] { return trained.run->experiment().steps_done(); };
+    const std::int64_t end = steps_done() + trained.due;
+    do {
+        drive(trained, [&](Run& run) { run.advance(pool_, end - steps_done()); });
+    } while (!trained.ended() && steps_done() < end && !shutting_down_);
+    trained.due = 0;
+    if (single_rounds_ > 0 && roundEnded()) --single_rounds_;
+    return true;
 }
 
-/// At the end of a round in which a watchpoint triggered.
-void EngineWorker::pauseIfWatched() {
-    const auto ended = [](const auto& trained) { return trained->ended(); };
-    const auto next = trained_.begin() + static_cast<std::ptrdiff_t>(std::min(next_run_, trained_.size()));
-    if (!watch_triggered_ || !std::all_of(next, trained_.end(), ended)) return;
-    watch_triggered_ = false;
-    paused_ = true;
-    single_steps_ = 0;
+/// A watchpoint that triggered and a requested pause take effect at the end of a round.
+void EngineWorker::pauseAfterRound() {
+    if (!roundEnded()) return;
+    if (std::exchange(watch_triggered_, false) && !allEnded()) {
+        paused_ = true;
+        single_rounds_ = 0;
+    }
+    if (!paused_ || single_rounds_ > 0 || !std::exchange(save_when_paused_, false)) return;
+    for (const auto& trained : trained_)
+        if (!trained->ended()) drive(*trained, [](Run& run) { run.save(); });
 }
 
 bool EngineWorker::allEnded() const {
     return std::all_of(trained_.begin(), trained_.end(), [](const auto& run) { return run->ended(); });
 }
 
-/// Failed runs that have been reported: the others may need the memory of their device.
-void EngineWorker::dropFailed() {
-    std::erase_if(trained_, [](const auto& trained) {
-        return trained->run->outcome().state == RunState::Failed && trained->reported();
+/// A run leaves only after its last frame was sent: its rows and its outcome would be lost.
+template <class Which>
+void EngineWorker::drop(Which&& which) {
+    std::erase_if(trained_, [&](const auto& trained) {
+        if (!which(*trained)) return false;
+        NORMSCOPE_ASSERT(trained->reported(), "a run leaves the engine before it was reported");
+        return true;
     });
 }
 
@@ -316,10 +340,9 @@ void EngineWorker::setPaused(bool paused) {
         this,
         [this, paused] {
             paused_ = paused;
-            single_steps_ = 0;
-            if (paused)
-                for (const auto& trained : trained_)
-                    if (!trained->ended()) drive(*trained, [](Run& run) { run.save(); });
+            save_when_paused_ = paused;
+            single_rounds_ = 0;
+            pauseAfterRound();
             sendTrainFrame(true);
             scheduleChunk();
         },
@@ -331,9 +354,7 @@ void EngineWorker::singleStep() {
         this,
         [this] {
             paused_ = true;
-            single_steps_ = static_cast<int>(std::count_if(trained_.begin(), trained_.end(),
-                                                           [](const auto& run) { return !run->ended(); }));
-            next_run_ = 0;
+            single_rounds_ = roundEnded() ? 1 : 2;  // after the one that has begun
             scheduleChunk();
         },
         Qt::QueuedConnection);
@@ -347,10 +368,9 @@ void EngineWorker::interrupt(Which&& which) {
                 run.interrupt("stopped at step " + std::to_string(run.experiment().steps_done()),
                               "stopped by hand");
             });
+    pauseAfterRound();  // the others may have ended their round
     sendTrainFrame(true);
-    std::erase_if(trained_, [&](const auto& trained) { return which(*trained); });
-    next_run_ = 0;
-    if (allEnded()) watch_triggered_ = false;  // its round does not end
+    drop([&](const Trained& run) { return which(run); });
 }
 
 void EngineWorker::stop(const std::vector<std::string>& ids) {

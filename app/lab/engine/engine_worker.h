@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/lab/engine/draft_request.h"
 #include "app/lab/engine/frame.h"
 #include "app/lab/engine/measure_request.h"
-#include "app/lab/studies/remedy_trials.h"
 #include "core/backend/cpu/thread_pool.h"
 #include "core/run/recording_queue.h"
 
@@ -34,7 +34,9 @@ namespace normscope::app {
 /// Exploring is always on the CPU: it follows a drag, and needs no memory of a device that may train.
 ///
 /// Training: each run on the device of its plan. A device that fails ends its runs, each with its outcome;
-/// the others continue. All runs step round-robin, in chunks of about 16 ms, with the event loop in between.
+/// the others continue. A round is one step of every run (of a fast device a few steps); rounds are computed
+/// in chunks of about 16 ms, with the event loop in between. A pause takes effect at the end of a round, so
+/// that runs that started together stay at the same step; a run that is added joins at the next round.
 /// Frames are sent at most every 16 ms and only while fewer than two of them wait to be shown; meanwhile
 /// changes are collected in the next. Data to record bypasses the interface, through recordings(): a busy
 /// interface does not delay it.
@@ -52,11 +54,11 @@ class EngineWorker : public QObject {
     /// Lists the devices, in devicesFound(): the first call loads the CUDA plug-in.
     void findDevices();
     void explore(ExploreRequest request);
-    /// Adds runs to those in training, all or none.
+    /// Adds runs to those in training. One that cannot be built is rejected (startRejected); the others of
+    /// the same call start.
     void train(std::uint64_t token, std::vector<RunPlan> runs);
     void setKnobs(const std::string& id, const HotKnobs& knobs);
-    /// Other watchpoints for a run in training. Where one triggers, all runs finish that round of steps and
-    /// pause: they stay at the same step.
+    /// Other watchpoints for a run in training. Where one triggers, all runs pause at the end of that round.
     void setWatch(const std::string& id, const std::vector<WatchSpec>& watch);
     void setPaused(bool paused);
     /// One step of every run, then pause.
@@ -83,7 +85,8 @@ class EngineWorker : public QObject {
     void frameReady(const normscope::app::FramePtr& frame);
     /// A request to explore or train failed: one line.
     void rejected(quint64 generation, const QString& message);
-    void startRejected(quint64 token, const QString& message);
+    /// Of train(): this run does not start.
+    void startRejected(quint64 token, const QString& id, const QString& message);
     /// Of a MeasureRequest: progress of a run's replay; the results, run by run (`failed`: the reason, in one
     /// line; with results a remark on them).
     void replayed(quint64 token, const QString& id, qint64 steps_done);
@@ -104,11 +107,13 @@ class EngineWorker : public QObject {
         std::optional<Recipe> measured = {};              ///< of `results`; nullopt: none
         std::map<std::string, ProbeResult> results = {};  ///< of the cheap probes, by id
         std::map<std::string, ProbeResult> drafts =
-            {};  ///< the same, of a few sequences, where not in `results`
+            {};                   ///< the same, of a few sequences, where not in `results`
+        std::string failed = {};  ///< why it cannot be measured, in one line; it is built again the next time
 
         bool measured_all(const std::vector<std::string>& probes) const;
         /// Their results, else drafts.
         std::vector<ProbeResult> of(const std::vector<std::string>& probes) const;
+        void report(RunFrame& frame, std::vector<ProbeResult> found) const;
     };
     /// What of a request is still to be measured, once no newer one comes.
     struct Rest {
@@ -132,6 +137,7 @@ class EngineWorker : public QObject {
         std::uint64_t token;
         RunFrame pending;
         bool recorded = true;
+        std::int64_t due = 0;  ///< steps of the present round that are left
         std::unique_ptr<Run> run;
     };
 
@@ -142,6 +148,8 @@ class EngineWorker : public QObject {
                       const std::vector<std::string>& then, ThreadPool& pool, bool draft,
                       const std::atomic<bool>& cancel, const std::function<void()>& first_measured);
     template <class Measure>
+    static void attempt(Explored& run, Measure&& measure);
+    template <class Measure>
     void forEachExplored(Measure&& measure);
     void refine(const Rest& rest);
     void start(std::uint64_t token, std::vector<RunPlan> plans);
@@ -151,8 +159,10 @@ class EngineWorker : public QObject {
     void scheduleChunk();
     void chunk();
     bool advanceOne();
-    void pauseIfWatched();
-    std::int64_t stepsARound() const;
+    void beginRound();
+    bool roundEnded() const;
+    bool mayStep() const;
+    void pauseAfterRound();
     template <class Work>
     void drive(Trained& trained, Work&& work);
     void wakeRecorder(bool first);
@@ -163,7 +173,8 @@ class EngineWorker : public QObject {
     void scheduleDraft(std::chrono::milliseconds after);
     void draftSlice();
     void sendTrainFrame(bool always);
-    void dropFailed();
+    template <class Which>
+    void drop(Which&& which);
     const DeviceUse& deviceUse();
     bool allEnded() const;
 
@@ -182,12 +193,11 @@ class EngineWorker : public QObject {
     std::uint64_t replied_ = 0;          ///< the newest generation
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
-    std::size_t next_run_ = 0;  ///< the run of the next steps
-    std::int64_t steps_a_round_ = 1;
     bool watch_triggered_ = false;  ///< in this round
+    bool save_when_paused_ = false;
     std::uint64_t frame_number_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
-    int single_steps_ = 0;            ///< remaining advances while paused
+    int single_rounds_ = 0;           ///< to be computed while paused
     MeasureRequest measuring_;        ///< its first run is the current one
     std::unique_ptr<Replay> replay_;  ///< null: not built yet
     bool replay_scheduled_ = false;

@@ -21,4 +21,15 @@ LabRun makeRun(std::string id, const Recipe& recipe) {
     return run;
 }
 
+LabRun stopped(LabRun run) {
+    run.data = std::make_shared<RunData>(*run.data);
+    if (run.trained())
+        run.data->outcome = {RunState::Interrupted, run.lastStep(),
+                             "stopped at step " + std::to_string(run.lastStep() + 1), -1};
+    else
+        run.data->outcome = {};
+    run.training = 0;
+    return run;
+}
+
 }  // namespace normscope::app

@@ -85,4 +85,7 @@ struct LabRun {
 /// A run without measurements.
 LabRun makeRun(std::string id, const Recipe& recipe);
 
+/// The run as one that was stopped by hand at its last row; without a row, as one that was not started.
+LabRun stopped(LabRun run);
+
 }  // namespace normscope::app

@@ -44,7 +44,7 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     row.written = file.lastModified();
     row.last_loss = std::nan("");
     row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
-        return QFileInfo(QString::fromStdString(recording.second->path())) == file;
+        return QFileInfo(QString::fromStdString(recording.second.recording->path())) == file;
     });
     row.bytes = file.size();
     row.checkpoint_bytes = bytesOfRecording(row.path) - row.bytes;

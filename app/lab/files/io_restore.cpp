@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the files' thread that keeps the state of a window between starts.
 #include "app/lab/files/io_worker.h"
-#include "app/lab/files/session_files.h"
+#include "app/lab/files/read_runs.h"
 #include "core/base/error.h"
 #include "core/session/replacing_file.h"
 
@@ -13,7 +13,7 @@
 
 namespace normscope::app {
 
-bool IoWorker::saveWindow(const SaveWindowRequest& request) {
+bool IoWorker::saveWindow(quint64 token, const SaveWindowRequest& request) {
     bool kept = false;
     try {
         const QString folder = QFileInfo(request.path).path();
@@ -33,7 +33,7 @@ bool IoWorker::saveWindow(const SaveWindowRequest& request) {
             Q_EMIT problem(
                 tr("The next start cannot restore this window: %1").arg(QString::fromUtf8(error.what())));
     }
-    Q_EMIT windowSaved(kept);
+    Q_EMIT windowSaved(token, kept);
     return kept;
 }
 

@@ -15,6 +15,7 @@ namespace normscope::app {
 
 IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
     qRegisterMetaType<SaveRequest>();
+    qRegisterMetaType<FileIdentity>();
     qRegisterMetaType<OpenedSessionPtr>();
     qRegisterMetaType<RemainderReplyPtr>();
     qRegisterMetaType<ImportedModelPtr>();
@@ -54,7 +55,7 @@ QString IoWorker::newPath(const std::string& id) const {
 void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
     for (const RecordingQueue::Entry& entry : queue->take()) {
         const QString id = QString::fromStdString(entry.id);
-        if (entry.header) begin(entry.header, entry.path);
+        if (entry.header) begin(entry);
         withRecording(id, [&](Recording& recording) {
             if (!entry.delta.empty()) recording.add(entry.delta);
             for (const auto& checkpoint : {entry.start, entry.newest})
@@ -62,22 +63,23 @@ void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
             if (entry.ends && entry.failure.empty()) recording.close();
         });
         if (!entry.ends) continue;
-        if (!entry.failure.empty()) lose(id, QString::fromStdString(entry.failure));
+        if (const auto found = recordings_.find(id); found != recordings_.end() && !entry.failure.empty())
+            lose(found->second.training, id, QString::fromStdString(entry.failure));
         recordings_.erase(id);
     }
     if (recordings_.empty()) heartbeat_->stop();
 }
 
-void IoWorker::begin(const RunDataPtr& header, const std::string& path) {
-    const QString id = QString::fromStdString(header->id);
+void IoWorker::begin(const RecordingQueue::Entry& entry) {
+    const QString id = QString::fromStdString(entry.id);
     if (!QDir().mkpath(folder_)) {
         recordings_.erase(id);
-        lose(id, tr("%1: the folder of recordings cannot be made").arg(folder_));
+        lose(entry.training, id, tr("%1: the folder of recordings cannot be made").arg(folder_));
         return;
     }
-    const std::string file = path.empty() ? newPath(header->id).toStdString() : path;
-    recordings_[id] = std::make_unique<Recording>(file, header);
-    Q_EMIT recordingBegun(id, QString::fromStdString(file));
+    const std::string file = entry.path.empty() ? newPath(entry.id).toStdString() : entry.path;
+    recordings_[id] = {std::make_unique<Recording>(file, entry.header), entry.training};
+    Q_EMIT recordingBegun(entry.training, id, QString::fromStdString(file));
     if (!heartbeat_->isActive()) heartbeat_->start();
 }
 
@@ -87,19 +89,20 @@ void IoWorker::withRecording(const QString& id, Work&& work) {
     const auto found = recordings_.find(id);
     if (found == recordings_.end()) return;
     try {
-        work(*found->second);
+        work(*found->second.recording);
     } catch (const std::exception& error) {
-        lose(id, QString::fromUtf8(error.what()));
+        lose(found->second.training, id, QString::fromUtf8(error.what()));
     }
 }
 
-void IoWorker::lose(const QString& id, const QString& reason) {
+void IoWorker::lose(quint64 training, const QString& id, const QString& reason) {
     const QString line = tr("not recorded: %1").arg(reason);
     if (const auto found = recordings_.find(id); found != recordings_.end()) {
-        found->second->abandon({RunState::Interrupted, found->second->last_step(), line.toStdString(), -1});
+        Recording& recording = *found->second.recording;
+        recording.abandon({RunState::Interrupted, recording.last_step(), line.toStdString(), -1});
         recordings_.erase(found);
     }
-    Q_EMIT notRecorded(id, line);
+    Q_EMIT notRecorded(training, id, line);
 }
 
 void IoWorker::heartbeat() {
@@ -108,26 +111,36 @@ void IoWorker::heartbeat() {
     for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
 }
 
-void writeSession(const SaveRequest& request) {
+FileIdentity writeSession(const SaveRequest& request) {
     std::vector<const RunData*> runs;
     for (const auto& run : request.runs) runs.push_back(run.get());
     auto checkpoints = request.checkpoints;
     for (const auto& [place, weights] : request.weights)
         checkpoints.push_back(
             {runs[place]->id, std::make_shared<const Checkpoint>(startCheckpoint(*runs[place], *weights))});
-    save_session(request.path.toStdString(), runs, request.view_json, checkpoints);
+    return save_session(request.path.toStdString(), runs, request.view_json, checkpoints, request.as_read);
 }
 
 void IoWorker::saveSession(const SaveRequest& request) {
-    if (guarded([&] { writeSession(request); }))
-        Q_EMIT sessionSaved(request.token, request.path);
+    FileIdentity written;
+    const bool done = guarded([&] {
+        SaveRequest asked = request;
+        // An earlier save of this window may have been written since this one was asked for.
+        const auto own = saved_.find(request.path);
+        if (asked.as_read && own != saved_.end() && own->second == identity_of(request.path.toStdString()))
+            asked.as_read = own->second;
+        saved_[request.path] = written = writeSession(asked);
+    });
+    if (done)
+        Q_EMIT sessionSaved(request.token, request.path, written);
     else
         Q_EMIT savingFailed(request.token);
 }
 
 OpenedSessionPtr readSession(const QString& path, const FirstReading& first) {
+    const FileIdentity file = identity_of(path.toStdString());
     auto opened = std::make_shared<OpenedSession>(
-        OpenedSession{path, open_outline(path.toStdString(), first.probes, first.most_bytes), {}, {}});
+        OpenedSession{path, file, open_outline(path.toStdString(), first.probes, first.most_bytes), {}, {}});
     for (const RunData& run : opened->session.runs)
         if (auto weights = startWeightsOf(run, opened->session)) opened->weights[run.id] = std::move(weights);
     for (RunData& run : opened->session.runs)
@@ -137,11 +150,12 @@ OpenedSessionPtr readSession(const QString& path, const FirstReading& first) {
 }
 
 void IoWorker::openSession(quint64 token, const QString& path, const FirstReading& first) {
+    OpenedSessionPtr opened;
     guarded([&] {
-        const OpenedSessionPtr opened = readSession(path, first);
+        opened = readSession(path, first);
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
-        Q_EMIT sessionOpened(token, opened);
     });
+    Q_EMIT sessionOpened(token, opened);
 }
 
 void IoWorker::readRemainder(const RemainderRequestPtr& request) {
@@ -213,10 +227,9 @@ void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
 }
 
 void IoWorker::importModel(quint64 token, const QString& path) {
-    guarded([&] {
-        Q_EMIT modelImported(token, path,
-                             std::make_shared<const ImportedModel>(import_model(path.toStdString())));
-    });
+    ImportedModelPtr model;
+    guarded([&] { model = std::make_shared<const ImportedModel>(import_model(path.toStdString())); });
+    Q_EMIT modelImported(token, path, model);
 }
 
 void IoWorker::loadCheckpoint(quint64 token, const CheckpointSource& source) {

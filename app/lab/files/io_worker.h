@@ -48,7 +48,8 @@ struct RecoveredRun {
 
 struct OpenedSession {
     QString path;
-    Session session;  ///< without its runs
+    FileIdentity file;  ///< as it was before it was read
+    Session session;    ///< without its runs
     std::vector<std::shared_ptr<RunData>>
         runs;  ///< for the laboratory that takes the reply: long runs are large
     std::map<std::string, StartWeightsPtr> weights;  ///< of the runs with given start weights
@@ -80,6 +81,9 @@ struct SaveRequest {
     std::vector<CheckpointSource> checkpoints;
     /// The weights of untrained runs that the session must keep, by index in `runs`.
     std::map<std::size_t, StartWeightsPtr> weights;
+    /// The file as it was read or saved last, which is not replaced if it has changed since; nullopt: what is
+    /// there is replaced on purpose.
+    std::optional<FileIdentity> as_read = {};
 };
 
 /// How a session is read at first: files of more than `most_bytes` in outline, with the samples of these
@@ -93,6 +97,7 @@ OpenedSessionPtr readSession(const QString& path, const FirstReading& first);
 
 /// Outlines to read the rest of.
 struct RemainderRequest {
+    quint64 token = 0;  ///< of the reply
     std::vector<std::shared_ptr<const UnreadRun>> runs;
     std::atomic<bool> cancelled = false;  ///< set by the interface thread; there is no reply then
 };
@@ -105,8 +110,8 @@ struct RemainderReply {
     QString problem;  ///< the first one, a line
 };
 using RemainderReplyPtr = std::shared_ptr<RemainderReply>;
-/// Calls HDF5. Throws InputError, SystemError.
-void writeSession(const SaveRequest& request);
+/// Returns the file that it wrote. Calls HDF5. Throws InputError, NotReplaceable, SystemError.
+FileIdentity writeSession(const SaveRequest& request);
 
 /// The state of a window, kept between starts.
 struct SaveWindowRequest {
@@ -117,8 +122,8 @@ struct SaveWindowRequest {
 };
 
 /// Owns every HDF5 call of the window: live recordings with their checkpoints, sessions. Lives in its own
-/// thread; the slots are called through queued connections. Nothing here throws: failed writes are reported
-/// by problem().
+/// thread; the slots are called through queued connections. Nothing here throws: what fails is reported by
+/// problem(), and every request with a token has one reply with that token, also if it fails.
 class IoWorker : public QObject {
     Q_OBJECT
   public:
@@ -130,7 +135,6 @@ class IoWorker : public QObject {
     void record(const std::shared_ptr<normscope::RecordingQueue>& queue);
 
     void saveSession(const normscope::app::SaveRequest& request);
-    // A reply has the token of its request, so that stale replies are dropped.
     void openSession(quint64 token, const QString& path, const normscope::app::FirstReading& first);
     /// Answered when all are read; what else is requested comes between two runs.
     void readRemainder(const normscope::app::RemainderRequestPtr& request);
@@ -146,7 +150,7 @@ class IoWorker : public QObject {
     /// Moves files back: where they are and where they were. Their entries in the trash are removed.
     void untrash(const QList<std::pair<QString, QString>>& files);
     /// Writes a window's state. False where it cannot be written, which is reported once.
-    bool saveWindow(const normscope::app::SaveWindowRequest& request);
+    bool saveWindow(quint64 token, const normscope::app::SaveWindowRequest& request);
     /// Reads the runs of a window's state; `companion`: its companion file.
     void restoreRuns(quint64 token, const std::vector<normscope::app::SavedRun>& kept,
                      const QString& companion, const normscope::app::FirstReading& first);
@@ -159,12 +163,13 @@ class IoWorker : public QObject {
 
   Q_SIGNALS:
     void problem(const QString& message);
-    /// A recording begins in this file.
-    void recordingBegun(const QString& id, const QString& path);
+    /// A recording begins in this file; `training`: the start of the run (RunPlan::training).
+    void recordingBegun(quint64 training, const QString& id, const QString& path);
     /// The run continues without being recorded: "not recorded: …", one line.
-    void notRecorded(const QString& id, const QString& line);
-    void sessionSaved(quint64 token, const QString& path);
+    void notRecorded(quint64 training, const QString& id, const QString& line);
+    void sessionSaved(quint64 token, const QString& path, const normscope::FileIdentity& file);
     void savingFailed(quint64 token);  ///< the reason was sent by problem()
+    /// Null where it cannot be read; the reason was sent by problem().
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
     void remainderRead(const normscope::app::RemainderReplyPtr& reply);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
@@ -173,17 +178,22 @@ class IoWorker : public QObject {
     void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
     /// Where its files are now and where they were, for untrash().
     void recordingTrashed(const QString& path, const QList<std::pair<QString, QString>>& files);
-    void windowSaved(bool kept);
+    void windowSaved(quint64 token, bool kept);
     void runsRestored(quint64 token, const normscope::app::RestoredRunsPtr& runs);
+    /// Null where it cannot be read; the reason was sent by problem().
     void modelImported(quint64 token, const QString& path, const normscope::app::ImportedModelPtr& model);
     /// Null where it cannot be read; the reason was sent by problem().
     void checkpointLoaded(quint64 token, const normscope::app::CheckpointPtr& checkpoint);
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 
   private:
-    /// `path` is replaced; empty: a new file.
-    void begin(const RunDataPtr& header, const std::string& path);
-    void lose(const QString& id, const QString& reason);
+    struct Recorded {
+        std::unique_ptr<Recording> recording;
+        quint64 training = 0;
+    };
+    /// The file of the entry is replaced; none: a new file.
+    void begin(const RecordingQueue::Entry& entry);
+    void lose(quint64 training, const QString& id, const QString& reason);
     template <class Work>
     void withRecording(const QString& id, Work&& work);
     QString newPath(const std::string& id) const;
@@ -197,9 +207,10 @@ class IoWorker : public QObject {
     bool guarded(Work&& work);
 
     QString folder_;
-    std::map<QString, std::unique_ptr<Recording>> recordings_;
+    std::map<QString, Recorded> recordings_;
     QTimer* heartbeat_ = nullptr;
     bool saving_failed_ = false;
+    std::map<QString, FileIdentity> saved_;  ///< by path, as it was saved last by this window
     QFileInfoList to_list_;
     QList<RecordingRow> listed_;
     std::map<QString, std::pair<qint64, RecordingRow>> heads_;  ///< by path, with the size of the file
@@ -228,3 +239,4 @@ Q_DECLARE_METATYPE(normscope::app::SaveRequest)
 Q_DECLARE_METATYPE(normscope::app::RemainderReplyPtr)
 Q_DECLARE_METATYPE(normscope::app::RestoredRunsPtr)
 Q_DECLARE_METATYPE(normscope::CheckpointSource)
+Q_DECLARE_METATYPE(normscope::FileIdentity)

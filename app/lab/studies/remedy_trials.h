@@ -5,27 +5,11 @@
 #include "core/findings/remedies.h"
 #include "core/run/draft.h"
 
-#include <QMetaType>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace normscope::app {
-
-using DraftResultPtr = std::shared_ptr<const DraftResult>;
-
-/// A request to the engine for drafts, one after the other.
-struct DraftRequest {
-    struct Item {
-        std::size_t index;  ///< in RemedyTrials::remedies
-        Recipe recipe;
-    };
-    std::uint64_t token = 0;  ///< of its replies; a newer request replaces an older one
-    std::string backend;      ///< of the run that failed
-    std::vector<Item> items;
-};
 
 /// The remedies of a failed run, their drafts as they arrive, and the runs of "Try all".
 struct RemedyTrials {
@@ -55,5 +39,3 @@ struct RemedyTrials {
 RemedyTrials trialsOf(const LabRun& run);
 
 }  // namespace normscope::app
-
-Q_DECLARE_METATYPE(normscope::app::DraftResultPtr)

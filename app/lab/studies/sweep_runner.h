@@ -75,10 +75,6 @@ class SweepRunner : public QObject {
     std::vector<QPointer<QThread>> threads_;  ///< deleted when they end
 };
 
-class IoWorker;
-/// Calls to HDF5 in the thread of this worker, which must be alive.
-FileCalls callsIn(IoWorker* io);
-
 /// Whether this folder is a sweep's.
 bool isSweepFolder(const QString& path);
 

@@ -46,7 +46,6 @@ FilesController::FilesController(Lab& lab, widgets::Banner& banner, ViewText vie
 }
 
 void FilesController::applyOpened(const OpenedSessionPtr& session) {
-    lab_.setSessionPath(session->path);
     widgets::Settings().addRecentFile(session->path);
     Q_EMIT recentFilesChanged();
     if (!session->session.view_json.empty()) {
@@ -59,20 +58,20 @@ void FilesController::applyOpened(const OpenedSessionPtr& session) {
     Q_EMIT opened();
 }
 
-void FilesController::applySaved(const QString& path, quint64 token) {
-    lab_.setSessionPath(path);
+void FilesController::applySaved(const QString& path, quint64 token, bool present) {
     widgets::Settings().addRecentFile(path);
     Q_EMIT recentFilesChanged();
     banner_.showMessage(tr("Saved %1").arg(path));
-    if (auto waiting = after_saving_.extract(token)) waiting.mapped()();
+    // What was to follow is not done to a session that was begun since.
+    if (auto waiting = after_saving_.extract(token); waiting && present) waiting.mapped()();
 }
 
 void FilesController::openSession(const QString& path) {
     lab_.openSession(path);
 }
 
-quint64 FilesController::saveSession(const QString& path) {
-    return lab_.saveSession(path, view_.keep());
+quint64 FilesController::saveSession(const QString& path, bool on_purpose) {
+    return lab_.saveSession(path, view_.keep(), on_purpose);
 }
 
 void FilesController::save() {
@@ -84,7 +83,7 @@ void FilesController::save() {
 
 void FilesController::saveAs() {
     const QString path = askWhereToSaveSession(window_, lab_);
-    if (!path.isEmpty()) saveSession(path);
+    if (!path.isEmpty()) saveSession(path, true);  // the dialog has asked
 }
 
 void FilesController::open() {
@@ -140,9 +139,9 @@ void FilesController::leaving(const QString& title, std::function<void()> then) 
 }
 
 void FilesController::saveAndThen(std::function<void()> then) {
-    const QString path =
-        lab_.sessionPath().isEmpty() ? askWhereToSaveSession(window_, lab_) : lab_.sessionPath();
-    if (!path.isEmpty()) after_saving_[saveSession(path)] = std::move(then);
+    const bool asks = lab_.sessionPath().isEmpty();
+    const QString path = asks ? askWhereToSaveSession(window_, lab_) : lab_.sessionPath();
+    if (!path.isEmpty()) after_saving_[saveSession(path, asks)] = std::move(then);
 }
 
 }  // namespace normscope::app

@@ -36,8 +36,9 @@ class FilesController : public QObject {
     void confirmAndOpen(const QString& path);
     /// Asks which file.
     void open();
-    /// Writes the session there and remembers the path. Returns Lab's token of it.
-    quint64 saveSession(const QString& path);
+    /// Writes the session there and remembers the path. Returns Lab's token of it; `on_purpose`: see
+    /// Lab::saveSession().
+    quint64 saveSession(const QString& path, bool on_purpose = false);
     void save();
     void saveAs();
     void importModel();
@@ -52,7 +53,7 @@ class FilesController : public QObject {
 
   private:
     void applyOpened(const OpenedSessionPtr& opened);
-    void applySaved(const QString& path, quint64 token);
+    void applySaved(const QString& path, quint64 token, bool present);
     void saveAndThen(std::function<void()> then);
 
     Lab& lab_;

@@ -29,6 +29,9 @@ StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
         connect(&lab_, signal, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_, &Lab::dataChanged, this, &StoryGuide::pauseAtStep);
+    connect(&lab_, &Lab::trainingChanged, this, [this] {
+        if (!lab_.playing()) pause_.reset();
+    });
     connect(&strip_, &widgets::StoryStrip::stepShown, this, &StoryGuide::showStep);
     connect(&strip_, &widgets::StoryStrip::ended, this, [this] {
         action_.reset();
@@ -88,7 +91,7 @@ void StoryGuide::follow() {
     const std::size_t before = done_;
     while (done_ < step.actions.size()) {
         const StoryAction& action = step.actions[done_];
-        if (action.kind == StoryAction::Kind::Train && lab_.playing()) training_requested_ = true;
+        if (action.kind == StoryAction::Kind::Train && trainsForThisStep()) training_requested_ = true;
         if (!done(action)) break;
         ++done_;
         training_requested_ = false;
@@ -103,16 +106,22 @@ void StoryGuide::follow() {
     if (changed) Q_EMIT actionChanged();
 }
 
+/// Not if the training is that of another step of the story, which was shown when it began.
+bool StoryGuide::trainsForThisStep() const {
+    return lab_.playing() && (!pause_ || pause_->asked_at == strip_.at());
+}
+
+/// A reader may turn the page while it trains: the training still pauses where the page before asked for it.
 void StoryGuide::pauseAtStep() {
-    if (!strip_.story() || !lab_.playing()) return;
+    if (!strip_.story() || !lab_.playing()) return pause_.reset();
     const StoryStep& step = strip_.story()->steps[strip_.at()];
-    if (done_ >= step.actions.size()) return;
-    const StoryAction& action = step.actions[done_];
-    if (action.kind != StoryAction::Kind::Train) return;
-    training_requested_ = true;
-    if (!action.until || lab_.lastStep() + 1 < *action.until) return;
+    const bool asks = done_ < step.actions.size() && step.actions[done_].kind == StoryAction::Kind::Train;
+    if (asks && !pause_ && step.actions[done_].until) pause_ = {strip_.at(), *step.actions[done_].until};
+    training_requested_ |= asks && trainsForThisStep();
+    if (!pause_ || lab_.lastStep() + 1 < pause_->until) return;
     lab_.pause();
     follow();
+    pause_.reset();
 }
 
 }  // namespace normscope::app

@@ -32,16 +32,23 @@ class StoryGuide : public QObject {
     void actionChanged();  ///< action()
 
   private:
+    /// Where a training pauses: the step of the story that asks for it, and the number of training steps.
+    struct Pause {
+        std::size_t asked_at = 0;
+        std::int64_t until = 0;
+    };
     void showStep();
     void follow();
     void pauseAtStep();
     bool done(const StoryAction& action) const;
+    bool trainsForThisStep() const;
 
     Lab& lab_;
     widgets::StoryStrip& strip_;
     std::optional<StoryAction> action_;
     std::size_t done_ = 0;             ///< actions of the step shown
     bool training_requested_ = false;  ///< the action is Train, and training has begun since
+    std::optional<Pause> pause_;       ///< of the training that runs, whatever step of the story is shown
     QTimer later_;
 };
 

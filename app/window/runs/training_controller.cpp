@@ -136,7 +136,9 @@ void TrainingController::show() {
     views_.transport->setMarks(std::move(marks));
     views_.transport->setLanes(std::move(lanes));
     views_.transport->setStep(step);
-    views_.transport->setPlaying(lab_.playing(), lab_.anyTraining());
+    const Lab::Act act = lab_.nextAct();
+    views_.transport->setPlaying(act == Lab::Act::Pause,
+                                 act == Lab::Act::Continue || act == Lab::Act::ResumeEnded);
     views_.transport->setPreviewPending(lab_.changesPending());
     views_.transport->setMeasuring(lab_.measuringStatus());
     const QString obstacle = lab_.measureObstacle();

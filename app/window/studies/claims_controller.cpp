@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/studies/claims_controller.h"
 
+#include "app/lab/claims_check.h"
 #include "app/lab/lab.h"
-#include "app/lab/studies/claims_check.h"
 #include "app/window/studies/sweep_controller.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/claims/claims_places.h"
@@ -38,7 +38,7 @@ ClaimsController::ClaimsController(Lab& lab, widgets::PanelGrid& panels, widgets
                                    SweepController& sweeps, QWidget* window)
     : QObject(window),
       lab_(lab),
-      check_(ClaimsCheck::of(lab)),
+      check_(lab.claims()),
       panels_(panels),
       sweeps_(sweeps),
       drawer_(new ClaimsDrawer(&panels, window)) {

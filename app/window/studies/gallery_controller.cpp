@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/studies/gallery_controller.h"
 
+#include "app/lab/gallery_runs.h"
 #include "app/lab/lab.h"
-#include "app/lab/studies/gallery_runs.h"
 #include "app/window/studies/sweep_controller.h"
 #include "widgets/common/banner.h"
 #include "widgets/gallery/gallery_drawer.h"
@@ -18,7 +18,7 @@ GalleryController::GalleryController(Lab& lab, SweepController& sweeps, widgets:
                                      QWidget* over, QWidget* window)
     : QObject(window),
       lab_(lab),
-      runs_(GalleryRuns::of(lab)),
+      runs_(lab.gallery()),
       sweeps_(sweeps),
       drawer_(new GalleryDrawer(over, window)) {
     connect(drawer_, &GalleryDrawer::shown, this, [this] { refresh({}); });

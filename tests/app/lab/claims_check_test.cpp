@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The claims of the selected run: what is measured, at which weights, and what becomes of late replies.
-#include "app/lab/studies/claims_check.h"
+#include "app/lab/claims_check.h"
 
 #include "core/claims/initial_input.h"
 #include "core/run/replay.h"
@@ -51,8 +51,8 @@ struct Post {
 };
 
 void measure(Bench& b) {
-    ClaimsCheck::of(*b.lab).start();
-    QTRY_VERIFY_WITH_TIMEOUT(!ClaimsCheck::of(*b.lab).running(), kWait);
+    b.lab->claims().start();
+    QTRY_VERIFY_WITH_TIMEOUT(!b.lab->claims().running(), kWait);
 }
 
 void train(Bench& b) {
@@ -67,7 +67,7 @@ class ClaimsCheckTest : public QObject {
   private Q_SLOTS:
     void anUntrainedRunIsMeasuredAtItsInitialWeights() {
         Bench b;
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
         QVERIFY(!check.shown());
         QSignalSpy arrived(&check, &ClaimsCheck::measured);
@@ -85,7 +85,7 @@ class ClaimsCheckTest : public QObject {
     void aTrainedRunIsMeasuredAtItsNewestCheckpoint() {
         Bench b(6);
         train(b);
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
         measure(b);
         QVERIFY(check.shown());
@@ -105,7 +105,7 @@ class ClaimsCheckTest : public QObject {
     void atAnEarlierStepItIsReplayed() {
         Bench b(6);
         train(b);
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
         b.lab->setStep(3);
         measure(b);
@@ -167,7 +167,7 @@ class ClaimsCheckTest : public QObject {
 
     void cancellingEndsItAndKeepsWhatArrived() {
         Bench b;
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         QSignalSpy arrived(&check, &ClaimsCheck::measured);
         check.start();
         QVERIFY(check.running());
@@ -195,7 +195,7 @@ class ClaimsCheckTest : public QObject {
 
     void anotherRunEndsItAndIsMeasuredByItself() {
         Bench b;
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
         measure(b);
         const CheckedClaims first = *check.shown();
@@ -217,7 +217,7 @@ class ClaimsCheckTest : public QObject {
 
     void aChangedRecipeEndsItAndMarksItsResults() {
         Bench b;
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
         measure(b);
         check.start();
@@ -239,7 +239,7 @@ class ClaimsCheckTest : public QObject {
         Post post;  // before the laboratory, which it outlives
         Bench b(6, post.function());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), kWait);
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
         post.hold = true;
         check.start();
@@ -266,7 +266,7 @@ class ClaimsCheckTest : public QObject {
         Bench b;
         b.lab->commitKey("data.source", "text");
         QVERIFY(b.lab->selected().needsFile());
-        ClaimsCheck& check = ClaimsCheck::of(*b.lab);
+        ClaimsCheck& check = b.lab->claims();
         QVERIFY(!check.obstacle().isEmpty());
         check.start();
         QVERIFY(!check.running() && !check.shown());

@@ -24,18 +24,29 @@ struct Bench {
     WorkerThread<EngineWorker> engine{"engine", 1};
     std::vector<FramePtr> frames;
     QStringList rejections;
+    bool shown = true;  ///< frames are shown when they come
+    std::map<std::string, std::size_t> recorded;
     QObject receiver;
     Bench() {
         QObject::connect(engine.get(), &EngineWorker::frameReady, &receiver, [this](const FramePtr& frame) {
             frames.push_back(frame);
-            engine->frameShown();
+            if (shown) engine->frameShown();
         });
         QObject::connect(engine.get(), &EngineWorker::startRejected, &receiver,
-                         [this](quint64, const QString& message) { rejections << message; });
+                         [this](quint64, const QString&, const QString& message) { rejections << message; });
         QObject::connect(engine.get(), &EngineWorker::rejected, &receiver,
                          [this](quint64, const QString& message) { rejections << message; });
     }
     bool completed() const { return !frames.empty() && frames.back()->complete; }
+    void showAll() {
+        for (shown = true; const FramePtr& frame [[maybe_unused]] : frames) engine->frameShown();
+    }
+    /// What was recorded of a run so far: recordings do not wait for the frames.
+    std::size_t recordedRows(const std::string& id) {
+        for (const RecordingQueue::Entry& entry : engine->recordings()->take())
+            recorded[entry.id] += entry.delta.steps.size();
+        return recorded[id];
+    }
 
     /// What the frames say about a run, put together.
     RunData together(const std::string& id) const {
@@ -332,6 +343,64 @@ class EngineWorkerTest : public QObject {
         QTest::qWait(50);  // in which no further one may arrive
         QCOMPARE(b.together("a").steps.rows(), rows + 1);
         QCOMPARE(b.together("b").steps.rows(), rows_b + 1);
+    }
+
+    /// While two frames wait to be shown, none is sent: what ended meanwhile must not be dropped with them.
+    void aNewStartKeepsWhatWasNotReportedYet() {
+        Bench b;
+        b.shown = false;
+        b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 60), {}, {}, {}, {}, 1},
+                            {"b", "B", smallRecipe(Scheme::Post, 100000), {}, {}, {}, {}, 1}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.frames.size() == 2, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.recordedRows("a") == 60, 20000);
+        QVERIFY(b.together("a").steps.rows() < 60);
+        b.engine->train(2, {{"c", "C", smallRecipe(Scheme::Pre, 6), {}, {}, {}, {}, 2}});
+        b.engine.drain();
+        b.showAll();
+        QTRY_COMPARE_WITH_TIMEOUT(b.together("a").steps.rows(), 60u, 20000);
+        QVERIFY(b.together("a").outcome.state != RunState::Running);
+        b.engine->stop();
+    }
+
+    /// The number of steps of a round is of that round, whoever ended before it began.
+    void runsAreInStepAfterARunAlone() {
+        Bench b;
+        b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 5), {}, {}, {}, {}, 1}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        b.engine->train(2, {{"b", "B", smallRecipe(Scheme::Pre, 3000), {}, {}, {}, {}, 2},
+                            {"c", "C", smallRecipe(Scheme::Post, 3000), {}, {}, {}, {}, 2}});
+        QTRY_VERIFY_WITH_TIMEOUT(b.together("b").steps.rows() > 2, 20000);
+        b.engine->setPaused(true);
+        b.engine.drain();
+        QTest::qWait(50);
+        const auto rows = [&](const char* id) { return b.together(id).steps.rows(); };
+        QCOMPARE(rows("b"), rows("c"));
+        QVERIFY(rows("c") < 3000);
+        b.engine->stop();
+    }
+
+    /// A pause, single steps, runs that end or join: those that started together stay at the same step.
+    void runsThatStartTogetherStayInStep() {
+        Bench b;
+        b.engine->train(1, {{"a", "A", smallRecipe(Scheme::Pre, 100000), {}, {}, {}, {}, 1},
+                            {"b", "B", smallRecipe(Scheme::Post, 100000), {}, {}, {}, {}, 1}});
+        const auto rows = [&](const char* id) { return b.together(id).steps.rows(); };
+        QTRY_VERIFY_WITH_TIMEOUT(rows("b") > 2, 20000);
+        for (int i = 0; i < 30; ++i) {
+            if (i % 6 == 3) {
+                const std::string id = "c" + std::to_string(i);
+                b.engine->train(2 + std::uint64_t(i),
+                                {{id, id, smallRecipe(Scheme::Pre, 100000), {}, {}, {}}});
+            }
+            if (i % 6 == 5) b.engine->stop({"c" + std::to_string(i - 2)});
+            i % 2 ? b.engine->setPaused(true) : b.engine->singleStep();
+            b.engine.drain();
+            QTest::qWait(i % 3);
+            QTRY_COMPARE_WITH_TIMEOUT(rows("a"), rows("b"), 2000);
+            b.engine->setPaused(false);
+            QTest::qWait(1 + i % 4);
+        }
+        b.engine->stop();
     }
 
     /// The first run triggers at its first step, in the middle of a round; the second, alone, at a later one.

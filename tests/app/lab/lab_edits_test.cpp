@@ -6,6 +6,7 @@
 
 #include <QFile>
 #include <QRegularExpression>
+#include <set>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -39,6 +40,16 @@ double hinted(const QString& hint) {
 class LabEditsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    /// Two runs of one recipe and seed share the runs of its other seeds: each is there once.
+    void seedsOfTwoEqualRunsAreThereOnce() {
+        Bench b;
+        b.lab->addSeeds(1);
+        b.lab->addRun(b.lab->runs()[0].recipe);
+        b.lab->addSeeds(1);
+        std::set<std::string> ids;
+        for (const LabRun& run : b.lab->runs()) QVERIFY2(ids.insert(run.id).second, run.id.c_str());
+    }
+
     /// Colour and dash are by the place of a run: those that exist keep theirs.
     void aReferenceTakesNoOtherRunsColour() {
         Bench b;

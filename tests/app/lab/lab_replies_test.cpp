@@ -2,6 +2,7 @@
 // What the laboratory makes of answers that come late, and of lists of runs that change under a drag.
 #include "core/interchange/model_file.h"
 #include "lab_bench.h"
+#include "post.h"
 #include "tests/support/test_main.h"
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 using namespace normscope;
 using namespace normscope::app;
 using Bench = normscope::test::LabBench;
+using normscope::test::Post;
+using normscope::test::sound;
 
 namespace {
 
@@ -23,43 +26,6 @@ QString modelFile(const Bench& b) {
 
 double temperature(const Bench& b, std::size_t i) {
     return b.lab->runs().at(i).recipe.stack.temperature;
-}
-
-/// Replies that a test applies at any time and in any order. They refer to the laboratory and must not
-/// outlive it.
-struct Post {
-    std::vector<std::function<void()>> held;
-    bool hold = false;
-
-    static std::function<void(std::function<void()>)> of(const std::shared_ptr<Post>& post) {
-        return [post](std::function<void()> reply) {
-            if (post->hold)
-                post->held.push_back(std::move(reply));
-            else
-                reply();
-        };
-    }
-    /// What came while they were held; what comes meanwhile goes its own way.
-    void deliver(bool backwards = false) {
-        auto replies = std::exchange(held, {});
-        if (backwards) std::reverse(replies.begin(), replies.end());
-        for (const auto& reply : replies) reply();
-    }
-};
-
-/// Rows without a hole or a repetition, samples in the order of their steps, each event once.
-bool sound(const RunData& run) {
-    for (std::size_t i = 0; i < run.steps.rows(); ++i)
-        if (run.steps.step[i] != static_cast<std::int64_t>(i)) return false;
-    for (const auto& column : run.steps.columns)
-        if (column.size() != run.steps.rows()) return false;
-    for (const auto& [probe, samples] : run.probes)
-        for (std::size_t i = 1; i < samples.size(); ++i)
-            if (samples[i].step <= samples[i - 1].step) return false;
-    for (std::size_t i = 1; i < run.events.size(); ++i)
-        if (run.events[i].step == run.events[i - 1].step && run.events[i].text == run.events[i - 1].text)
-            return false;
-    return true;
 }
 
 /// All runs trained to their end, with checkpoints.

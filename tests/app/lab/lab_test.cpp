@@ -173,13 +173,14 @@ class LabTest : public QObject {
 
     void gateWarningsOfTheWeightsArrive() {
         Bench b;
-        FramePtr last;
-        connect(b.lab.get(), &Lab::frameTaken, this, [&](const FramePtr& frame) { last = frame; });
+        QSignalSpy requested(b.lab.get(), &Lab::explorationRequested);
         b.lab->commitKey("stack.gpas.enabled", true);
-        QTRY_VERIFY(b.measured() && last);
+        QTRY_VERIFY(b.measured() && requested.count() > 0);
         QVERIFY(b.lab->runs()[0].gate_warnings.empty());  // gates start at 0
         QSignalSpy changed(b.lab.get(), &Lab::noticesChanged);
-        Frame frame{last->generation, Frame::Kind::Explore, {{"a", b.lab->runs()[0].data, {}}}, true, 1, 0};
+        b.lab->commitKey("stack.temperature", 1.5);
+        const auto generation = requested.last()[0].toULongLong();  // which the engine has not answered yet
+        Frame frame{generation, Frame::Kind::Explore, {{"a", b.lab->runs()[0].data, {}}}, false, 1, 0};
         frame.runs[0].gate_warnings = {"blocks.0.gate: 1 − act(g) = −0.1"};
         b.lab->applyFrame(std::make_shared<const Frame>(frame));
         QCOMPARE(changed.count(), 1);

@@ -2,7 +2,7 @@
 // The list of the papers' statements: its rows, filters and results, and where its buttons lead.
 #include "widgets/claims/claims_drawer.h"
 
-#include "app/lab/studies/claims_check.h"
+#include "app/lab/claims_check.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/files/recordings_controller.h"
 #include "app/window/search_controller.h"
@@ -62,7 +62,7 @@ void measure(WindowBench& b) {
     QVERIFY(button->text().startsWith("Check"));
     QTest::mouseClick(button, Qt::LeftButton);
     QCOMPARE(button->text(), QString("Cancel"));
-    QTRY_VERIFY_WITH_TIMEOUT(!ClaimsCheck::of(b.lab()).running(), kWait);
+    QTRY_VERIFY_WITH_TIMEOUT(!b.lab().claims().running(), kWait);
 }
 
 void choose(WindowBench& b, const char* box, const QString& text) {
@@ -153,10 +153,10 @@ class ClaimsDrawerTest : public QObject {
     void resultsArriveRowByRow() {
         WindowBench b;
         b.makeSmall(6);
-        ClaimsCheck::of(b.lab()).setOnly(kFew);
+        b.lab().claims().setOnly(kFew);
         openDrawer(b);
         QStringList states;
-        connect(&ClaimsCheck::of(b.lab()), &ClaimsCheck::measured, this, [&](const QString& id) {
+        connect(&b.lab().claims(), &ClaimsCheck::measured, this, [&](const QString& id) {
             QVERIFY(!row(b, id).endsWith("not measured"));
             states << b.find<QLabel>("claimsState")->text();
         });
@@ -186,7 +186,7 @@ class ClaimsDrawerTest : public QObject {
     void filtersByPaperVerdictAndText() {
         WindowBench b;
         b.makeSmall(6);
-        ClaimsCheck::of(b.lab()).setOnly(kFew);
+        b.lab().claims().setOnly(kFew);
         openDrawer(b);
         for (const ClaimPaper& paper : claimPapers()) {
             choose(b, "claimPaper", paper.title);
@@ -215,11 +215,11 @@ class ClaimsDrawerTest : public QObject {
         b.makeSmall(6);
         openDrawer(b);
         auto* button = b.find<QPushButton>("claimsButton");
-        QSignalSpy arrived(&ClaimsCheck::of(b.lab()), &ClaimsCheck::measured);
+        QSignalSpy arrived(&b.lab().claims(), &ClaimsCheck::measured);
         QTest::mouseClick(button, Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(arrived.size() >= 3, kWait);
         QTest::mouseClick(button, Qt::LeftButton);
-        QVERIFY(!ClaimsCheck::of(b.lab()).running());
+        QVERIFY(!b.lab().claims().running());
         QCOMPARE(button->text(), QString("Check the rest"));
         const QString state = b.find<QLabel>("claimsState")->text();
         QVERIFY2(state.contains(QString("%1 of %2").arg(arrived.size()).arg(claims().size())),
@@ -274,7 +274,7 @@ class ClaimsDrawerTest : public QObject {
     void itsButtonsLeadToTheKnobAndToThePanel() {
         WindowBench b;
         b.makeSmall(6);
-        ClaimsCheck::of(b.lab()).setOnly({"E16", "N05"});
+        b.lab().claims().setOnly({"E16", "N05"});
         openDrawer(b);
         list(b).unfold("E16");
         QTest::mouseClick(list(b).details()->knob(), Qt::LeftButton);
@@ -304,7 +304,7 @@ class ClaimsDrawerTest : public QObject {
         b.makeSmall(6);
         b.lab().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), kWait);
-        ClaimsCheck::of(b.lab()).setOnly({"E16", "E30"});
+        b.lab().claims().setOnly({"E16", "E30"});
         b.lab().setStep(2);
         openDrawer(b);
         measure(b);
@@ -322,7 +322,7 @@ class ClaimsDrawerTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), kWait);
         b.makeSmall(6);
-        ClaimsCheck::of(b.lab()).setOnly(
+        b.lab().claims().setOnly(
             qEnvironmentVariableIsSet("NORMSCOPE_SCREENSHOTS") ? std::vector<std::string>{} : kFew);
         openDrawer(b);
         measure(b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
-#include "app/lab/studies/gallery_runs.h"
+#include "app/lab/gallery_runs.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/commands.h"
 #include "app/window/files/recordings_controller.h"
@@ -90,7 +90,7 @@ GalleryEntry smallEntry(const std::string& id, const std::string& title, int ste
 }
 
 GalleryRuns& runsOf(const WindowBench& b) {
-    return GalleryRuns::of(b.lab());
+    return b.lab().gallery();
 }
 GalleryDrawer& drawer(const WindowBench& b) {
     return *b.window->gallery()->drawer();

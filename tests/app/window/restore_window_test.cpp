@@ -92,6 +92,32 @@ void train(WindowBench& b, int steps) {
 class RestoreWindowTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    /// Every run of a training that the end of the window stopped.
+    void theMainButtonResumesWhatTheEndOfTheWindowStopped() {
+        WindowBench b;
+        b.window->state()->start(false);
+        b.makeSmall(100000);
+        b.lab().addSeeds(2);
+        b.lab().play();
+        const auto trained = [&] {
+            return std::all_of(b.lab().runs().begin(), b.lab().runs().end(), [](const LabRun& run) {
+                return run.lastStep() > 3 && !run.recording.empty();
+            });
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().runs().size() == 6 && trained(), 20000);
+        startAgain(b);
+        const auto* button = b.find<QWidget>("transportBar")->findChild<QAbstractButton*>("playButton");
+        QTRY_COMPARE(button->text(), QStringLiteral("Resume"));
+        std::vector<qint64> steps;
+        for (const LabRun& run : b.lab().runs()) steps.push_back(run.lastStep());
+        QTest::mouseClick(const_cast<QAbstractButton*>(button), Qt::LeftButton);
+        for (std::size_t i = 0; i < 6; ++i)
+            QTRY_VERIFY_WITH_TIMEOUT(
+                b.lab().runs()[i].isTraining() && b.lab().runs()[i].lastStep() > steps[i], 20000);
+        b.lab().stop();
+        QTRY_VERIFY(b.ended());
+    }
+
     void theSameScreenAfterAnOrdinaryEnd() {
         WindowBench b;
         b.window->state()->start(false);

@@ -241,6 +241,49 @@ class SessionWindowTest : public QObject {
         guard_foreign_files("");
     }
 
+    /// A recipe key of a later version; its runs have the ids of those on screen, its view has other knobs.
+    void aSessionThatDoesNotOpenChangesNothing() {
+        WindowBench b;
+        b.makeSmall(20);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        const QString own = b.folder.filePath("own.h5"), later = b.folder.filePath("later.h5");
+        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        b.window->files()->saveSession(own);
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
+        const int depth = b.lab().runs()[0].recipe.stack.depth;
+        std::vector<RunData> runs;
+        for (const int i : {0, 1}) {
+            runs.push_back(b.run(i));
+            std::string text = runs.back().recipe.text();
+            runs.back().recipe = RunRecipe::read(text.insert(text.find('{') + 1, "\"later\":1,"));
+        }
+        b.lab().commitKey("stack.depth", depth + 1);
+        save_session(later.toStdString(), runs, viewJson(*b.window));
+        b.lab().undoStack()->undo();
+        b.window->files()->openSession(later);
+        QTRY_VERIFY(b.window->views().banner->message().contains("later"));
+        QTest::qWait(100);
+        QCOMPARE(b.lab().sessionPath(), own);
+        QCOMPARE(b.lab().runs()[0].recipe.stack.depth, depth);
+        b.window->files()->save();
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 2, 20000);
+        QCOMPARE(saved[1][0].toString(), own);
+        for (const RunData& run : open_session(own.toStdString()).runs)
+            QCOMPARE(run.steps.rows(), std::size_t{20});
+    }
+
+    void aSaveOfTheSessionBeforeDoesNotNameTheNewOne() {
+        WindowBench b;
+        b.makeSmall(4);
+        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        b.window->files()->saveSession(b.folder.filePath("before.h5"));
+        b.lab().startOver();
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
+        QCOMPARE(b.lab().sessionPath(), QString());
+        QVERIFY(b.window->windowTitle().startsWith("untitled"));
+    }
+
     void anInterruptedRunIsOfferedAndResumed() {
         WindowBench b;
         b.makeSmall(100000);

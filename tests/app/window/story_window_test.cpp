@@ -79,6 +79,32 @@ class StoryWindowTest : public QObject {
         QVERIFY(!pulse->isVisible());
     }
 
+    /// A reader who turns the page while it trains: the training still pauses where the page before asks for
+    /// it.
+    void turningThePageKeepsThePauseOfATraining() {
+        WindowBench b;
+        b.window->stories()->tell(QStringLiteral("turn-it-down"));
+        widgets::StoryStrip* strip = b.window->views().story;
+        const Story& story = *strip->story();
+        std::size_t page = 0;
+        std::optional<std::int64_t> until;
+        for (std::size_t i = 0; i + 1 < story.steps.size() && !until; ++i)
+            for (const StoryAction& action : story.steps[i].actions)
+                if (action.kind == StoryAction::Kind::Train && action.until) {
+                    page = i;
+                    until = action.until;
+                }
+        QVERIFY(until);
+        strip->moveTo(page);
+        b.lab().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() >= 0, 60000);
+        QVERIFY(b.lab().lastStep() < *until);
+        strip->moveTo(page + 1);
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().playing(), 60000);
+        QVERIFY(b.lab().anyTraining());
+        QVERIFY(b.lab().lastStep() < *until + 20);
+    }
+
     /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.
     void nothingOfTheBandIsCutOff() {
         WindowBench b;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/worker_thread.h"
+#include "app/lab/pending.h"
 #include "app/lab/studies/gallery_worker.h"
 #include "widgets/figures/gallery/gallery_state.h"
 
@@ -24,13 +25,11 @@ using widgets::GalleryState;
 class GalleryRuns : public QObject {
     Q_OBJECT
   public:
-    /// A child of `lab`, which deletes it before its threads. The entries' folders are ID in `folder`;
+    /// `lab` outlives it. The entries' folders are ID in `folder`;
     /// `files` executes calls to HDF5; `deliver` applies replies (Lab::Options).
-    GalleryRuns(Lab& lab, QString folder, FileCalls files,
+    GalleryRuns(Lab& lab, PendingRequests& requests, QString folder, FileCalls files,
                 std::function<void(std::function<void()>)> deliver);
     ~GalleryRuns() override;
-    /// Of a laboratory: each has one.
-    static GalleryRuns& of(const Lab& lab);
     /// "gallery" next to the folder of recordings.
     static QString folderFor(const QString& recordings_folder);
 
@@ -67,7 +66,7 @@ class GalleryRuns : public QObject {
     struct Slot {
         GalleryState state;
         QString stamp;
-        quint64 token = 0;   ///< of the request that waits for its reply; 0: none
+        quint64 token = 0;   ///< of the newest request, while it waits for its reply; 0: none waits
         bool again = false;  ///< to be read again after that
         bool setting_aside = false;
     };
@@ -86,7 +85,7 @@ class GalleryRuns : public QObject {
     mutable std::vector<Slot> slots_;
     QString started_, followed_;  ///< the entry of the last start(); the one in training
     std::size_t ended_ = 0;       ///< of it, as read last
-    quint64 token_ = 0;
+    Pending<std::size_t> reads_;  ///< the entries that are read or renamed
     std::unique_ptr<WorkerThread<GalleryWorker>> worker_;
 };
 

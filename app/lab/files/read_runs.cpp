@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/files/session_files.h"
+#include "app/lab/files/read_runs.h"
 
 #include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
@@ -10,48 +10,18 @@
 
 namespace normscope::app {
 
-SaveRequest SessionFiles::save(const Comparison& now, const QString& path, const std::string& view_json,
-                               bool dragging) {
-    SaveRequest request{++token_, path, {}, view_json, {}, {}};
-    saving_[token_] = {session_, edits_, results_, dragging};
-    for (const LabRun& run : now.runs) {
-        auto copy = std::make_shared<RunData>(*run.data);
-        if (run.isTraining())
-            copy->outcome = {RunState::Interrupted, run.lastStep(), "saved while it trained", -1};
-        const bool only_weights = run.weights && !run.trained();
-        if (only_weights) {
-            copy->events = {weightsEvent(*run.weights)};
-            request.weights[request.runs.size()] = run.weights;
-        }
-        request.runs.push_back(std::move(copy));
-        if (only_weights) continue;
-        for (const KnownCheckpoint& known : run.checkpoints) {
-            request.checkpoints.push_back(known.source);
-            request.checkpoints.back().run_id = run.id;
-        }
-    }
-    return request;
+namespace {
+
+/// A run of a file is not in training here, even if another process writes it now.
+LabRun notInTraining(LabRun run) {
+    if (!run.isTraining()) return run;
+    const bool trained = run.trained();
+    run = stopped(std::move(run));
+    if (trained) run.data->outcome.text = "opened while another process trained it";
+    return run;
 }
 
-std::optional<SessionFiles::Saved> SessionFiles::saved(quint64 token) {
-    const auto waiting = saving_.extract(token);
-    if (!waiting) return std::nullopt;
-    const Saving& then = waiting.mapped();
-    if (then.session != session_) return Saved{};
-    saved_results_ = then.results;
-    return Saved{true, then.edits == edits_ && !then.dragging};
-}
-
-quint64 SessionFiles::import() {
-    imports_.insert(++token_);
-    return token_;
-}
-
-void SessionFiles::newSession() {
-    ++session_;
-    imports_.clear();
-    saved_results_ = results_;
-}
+}  // namespace
 
 std::vector<LabRun> runsOf(const OpenedSession& opened) {
     const std::string path = opened.path.toStdString();
@@ -61,6 +31,8 @@ std::vector<LabRun> runsOf(const OpenedSession& opened) {
         const RunData& data = *opened_run;
         LabRun run;
         run.id = data.id;
+        if (std::any_of(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == run.id; }))
+            throw InputError(path + ": two runs have the id " + run.id);
         run.recipe = run.live = data.recipe.value(path + ", run " + data.id);
         run.data = opened_run;
         run.session = path;
@@ -68,7 +40,7 @@ std::vector<LabRun> runsOf(const OpenedSession& opened) {
             if (inside.run_id == data.id) run.checkpoints.push_back({inside.step, {data.id, inside}});
         if (const auto weights = opened.weights.find(data.id); weights != opened.weights.end())
             run.weights = weights->second;
-        runs.push_back(std::move(run));
+        runs.push_back(notInTraining(std::move(run)));
     }
     return runs;
 }
@@ -112,6 +84,7 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
             set_hot_knobs(run.recipe, hot_knobs(*found.checkpoint));
             run.checkpoints.push_back({found.checkpoint->step, {run.id, found.checkpoint}});
             if (continue_training) {
+                result.before[run.id] = std::make_shared<RunData>(*run.data);
                 cut_after(*run.data, found.checkpoint->step - 1);
                 result.plans.push_back(continued(found, run, recorded));
             }
@@ -120,7 +93,7 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
                 << QObject::tr("%1: no checkpoint was taken, it can only be opened").arg(found.path);
         }
         run.live = run.recipe;
-        result.runs.push_back(std::move(run));
+        result.runs.push_back(notInTraining(std::move(run)));
     }
     return result;
 }

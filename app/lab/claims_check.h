@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/worker_thread.h"
+#include "app/lab/pending.h"
 #include "app/lab/studies/claims_worker.h"
 
 #include <QObject>
@@ -45,19 +46,17 @@ class ClaimsCheck : public QObject {
     /// The results that are kept of a run, of several recipes and steps.
     static constexpr std::size_t kStored = 8;
 
-    /// A child of `lab`, which deletes it before its threads; `deliver` applies replies (Lab::Options);
-    /// `files` executes calls to HDF5.
-    ClaimsCheck(Lab& lab, int threads, FileCalls files, std::function<void(std::function<void()>)> deliver);
+    /// `lab` outlives it; `deliver` applies replies (Lab::Options); `files` executes calls to HDF5.
+    ClaimsCheck(Lab& lab, PendingRequests& requests, int threads, FileCalls files,
+                std::function<void(std::function<void()>)> deliver);
     ~ClaimsCheck() override;
-    /// Of a laboratory: each has one.
-    static ClaimsCheck& of(const Lab& lab);
 
     /// Measures the claims of the selected run that are not measured, or all where all are. Replaces a
     /// running measurement.
     void start();
     /// Results that have arrived are kept.
     void cancel();
-    bool running() const { return running_.has_value(); }
+    bool running() const { return running_.waiting(); }
     /// The claims to be measured, of claims(); empty: all.
     void setOnly(std::vector<std::string> ids) { only_ = std::move(ids); }
     std::size_t wanted() const;
@@ -71,7 +70,7 @@ class ClaimsCheck : public QObject {
     /// The reason why the last measurement of the selected run ended early, in one line.
     QString failure() const;
     /// "replay at 80 of 120"; empty: no replay is running.
-    QString replaying() const { return running_ ? running_->replaying : QString(); }
+    QString replaying() const { return running() ? running_.newest()->replaying : QString(); }
     /// What start() would measure now.
     ClaimsSubject subject() const;
     /// Called by the laboratory where the selected run or its recipe may have changed: ends a measurement of
@@ -84,7 +83,6 @@ class ClaimsCheck : public QObject {
 
   private:
     struct Running {
-        std::uint64_t token = 0;
         std::string run;
         std::size_t kept = 0;  ///< in stored_[run]
         QString replaying = {};
@@ -103,8 +101,7 @@ class ClaimsCheck : public QObject {
     std::vector<std::string> only_;
     std::map<std::string, std::vector<CheckedClaims>> stored_;  ///< by run, the newest last
     std::map<std::string, QString> failures_;                   ///< by run
-    std::optional<Running> running_;
-    std::uint64_t token_ = 0;
+    Pending<Running> running_;
     std::unique_ptr<WorkerThread<ClaimsWorker>> worker_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/studies/claims_check.h"
+#include "app/lab/claims_check.h"
 
 #include "app/lab/lab.h"
 
@@ -23,9 +23,13 @@ bool sameRecipe(const ClaimsSubject& a, const ClaimsSubject& b) {
 
 }  // namespace
 
-ClaimsCheck::ClaimsCheck(Lab& lab, int threads, FileCalls files,
+ClaimsCheck::ClaimsCheck(Lab& lab, PendingRequests& requests, int threads, FileCalls files,
                          std::function<void(std::function<void()>)> deliver)
-    : QObject(&lab), lab_(lab), threads_(threads), files_(std::move(files)), deliver_(std::move(deliver)) {
+    : lab_(lab),
+      threads_(threads),
+      files_(std::move(files)),
+      deliver_(std::move(deliver)),
+      running_(requests, "claims", Pending<Running>::Replies::OfNewest, PendingKind::Owner::Window) {
     connect(&lab_, &Lab::runsChanged, this, &ClaimsCheck::follow);
     connect(&lab_, &Lab::viewChanged, this, &ClaimsCheck::follow);
     connect(&lab_, &Lab::trainingChanged, this, &ClaimsCheck::follow);
@@ -40,10 +44,6 @@ ClaimsCheck::ClaimsCheck(Lab& lab, int threads, FileCalls files,
 
 ClaimsCheck::~ClaimsCheck() {
     if (worker_) (*worker_)->cancel();
-}
-
-ClaimsCheck& ClaimsCheck::of(const Lab& lab) {
-    return *lab.findChild<ClaimsCheck*>(QString(), Qt::FindDirectChildrenOnly);
 }
 
 ClaimsSubject ClaimsCheck::subject() const {
@@ -74,7 +74,7 @@ const CheckedClaims* ClaimsCheck::shown() const {
     const auto kept = stored_.find(lab_.selected().id);
     if (kept == stored_.end() || kept->second.empty()) return nullptr;
     const std::vector<CheckedClaims>& all = kept->second;
-    if (running_ && running_->run == kept->first) return &all[running_->kept];
+    if (const Running* now = running_.newest(); now && now->run == kept->first) return &all[now->kept];
     const ClaimsSubject now = subject();
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const CheckedClaims& one) { return same(one.subject, now); });
@@ -127,7 +127,6 @@ void ClaimsCheck::start() {
         all.erase(all.begin());
     }
     ClaimsRequest request;
-    request.token = ++token_;
     request.recipe = now.recipe;
     request.weights = now.weights;
     if (now.trained) {
@@ -141,45 +140,47 @@ void ClaimsCheck::start() {
     }
     all.push_back(std::move(next));
     failures_.erase(run.id);
-    running_ = {token_, run.id, all.size() - 1, {}};
+    request.token = running_.ask({run.id, all.size() - 1, {}});
     if (!worker_) connectWorker();
     (*worker_)->check(std::move(request));
     Q_EMIT changed();
 }
 
 void ClaimsCheck::cancel() {
-    if (!running_) return;
+    const Running* now = running_.newest();
+    if (!now) return;
     // What arrived before the first result states nothing.
-    std::vector<CheckedClaims>& all = stored_[running_->run];
-    if (all[running_->kept].results.empty())
-        all.erase(all.begin() + static_cast<std::ptrdiff_t>(running_->kept));
-    running_.reset();
+    std::vector<CheckedClaims>& all = stored_[now->run];
+    if (all[now->kept].results.empty()) all.erase(all.begin() + static_cast<std::ptrdiff_t>(now->kept));
+    running_.drop();
     (*worker_)->cancel();
     Q_EMIT changed();
 }
 
 void ClaimsCheck::follow() {
-    if (running_) {
-        const ClaimsSubject now = subject(), &measured = stored_[running_->run][running_->kept].subject;
+    if (const Running* running = running_.newest()) {
+        const ClaimsSubject now = subject(), &measured = stored_[running->run][running->kept].subject;
         if (!sameRecipe(measured, now) || measured.trained != now.trained) return cancel();
     }
     Q_EMIT changed();
 }
 
 CheckedClaims* ClaimsCheck::target(quint64 token) {
-    return running_ && running_->token == token ? &stored_[running_->run][running_->kept] : nullptr;
+    const Running* running = running_.find(token);
+    return running ? &stored_[running->run][running->kept] : nullptr;
 }
 
 void ClaimsCheck::applyReplayed(quint64 token, qint64 done, qint64 of) {
-    if (!target(token)) return;
-    running_->replaying = tr("replay at %1 of %2").arg(done).arg(of);
+    Running* running = running_.find(token);
+    if (!running) return;
+    running->replaying = tr("replay at %1 of %2").arg(done).arg(of);
     Q_EMIT changed();
 }
 
 void ClaimsCheck::applyBegan(quint64 token, qint64 step, const QString& remark) {
     CheckedClaims* now = target(token);
     if (!now) return;
-    running_->replaying.clear();
+    running_.find(token)->replaying.clear();
     now->measured_at = step;
     now->remark = remark;
     Q_EMIT changed();
@@ -193,14 +194,12 @@ void ClaimsCheck::applyMeasured(quint64 token, const QString& id, const ClaimRes
 }
 
 void ClaimsCheck::applyEnded(quint64 token, const QString& failed) {
-    const CheckedClaims* now = target(token);
-    if (!now) return;
-    if (!failed.isEmpty()) failures_[running_->run] = failed;
-    if (now->results.empty()) {
-        auto& all = stored_[running_->run];
-        all.erase(all.begin() + static_cast<std::ptrdiff_t>(running_->kept));
-    }
-    running_.reset();
+    const std::optional<Running> ended = running_.take(token);
+    if (!ended) return;
+    if (!failed.isEmpty()) failures_[ended->run] = failed;
+    auto& all = stored_[ended->run];
+    const auto now = all.begin() + static_cast<std::ptrdiff_t>(ended->kept);
+    if (now->results.empty()) all.erase(now);
     Q_EMIT changed();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/studies/gallery_runs.h"
+#include "app/lab/gallery_runs.h"
 
 #include "app/lab/lab.h"
 #include "core/gallery/gallery.h"
@@ -11,13 +11,13 @@
 
 namespace normscope::app {
 
-GalleryRuns::GalleryRuns(Lab& lab, QString folder, FileCalls files,
+GalleryRuns::GalleryRuns(Lab& lab, PendingRequests& requests, QString folder, FileCalls files,
                          std::function<void(std::function<void()>)> deliver)
-    : QObject(&lab),
-      lab_(lab),
+    : lab_(lab),
       folder_(std::move(folder)),
       files_(std::move(files)),
-      deliver_(std::move(deliver)) {
+      deliver_(std::move(deliver)),
+      reads_(requests, "gallery", Pending<std::size_t>::Replies::OfEach, PendingKind::Owner::Window) {
     connect(&lab_.sweeps(), &SweepRunner::opened, this, &GalleryRuns::follow);
     connect(&lab_.sweeps(), &SweepRunner::changed, this, &GalleryRuns::follow);
     connect(&lab_.sweeps(), &SweepRunner::ended, this, [this] {
@@ -28,10 +28,6 @@ GalleryRuns::GalleryRuns(Lab& lab, QString folder, FileCalls files,
 
 GalleryRuns::~GalleryRuns() {
     if (worker_) (*worker_)->close();
-}
-
-GalleryRuns& GalleryRuns::of(const Lab& lab) {
-    return *lab.findChild<GalleryRuns*>(QString(), Qt::FindDirectChildrenOnly);
 }
 
 QString GalleryRuns::folderFor(const QString& recordings_folder) {
@@ -51,7 +47,8 @@ const std::vector<GalleryEntry>& GalleryRuns::entries() const {
 
 void GalleryRuns::setEntries(std::vector<GalleryEntry> entries) {
     entries_ = std::make_shared<const std::vector<GalleryEntry>>(std::move(entries));
-    slots_.assign(entries_->size(), {});  // replies to earlier requests are dropped
+    slots_.assign(entries_->size(), {});
+    reads_.drop();
     followed_.clear();
     follow();
     Q_EMIT changed({});
@@ -99,7 +96,8 @@ void GalleryRuns::request(std::size_t entry, bool first, bool changed_only, bool
                     deliver_([this, token, reply] { take(token, reply); });
                 });
     }
-    slot.token = ++token_;
+    if (slot.token) reads_.take(slot.token);  // its reply is stale: the folder is renamed
+    slot.token = reads_.ask(entry);
     slot.setting_aside = set_aside;
     GalleryRequest wanted{
         slot.token, {entries_, &(*entries_)[entry]}, folder(QString::fromStdString(entries()[entry].id))};
@@ -109,10 +107,10 @@ void GalleryRuns::request(std::size_t entry, bool first, bool changed_only, bool
 }
 
 void GalleryRuns::take(quint64 token, const GalleryReplyPtr& reply) {
-    const auto slot =
-        std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) { return one.token == token; });
-    if (slot == slots_.end()) return;
-    const auto index = static_cast<std::size_t>(slot - slots_.begin());
+    const std::optional<std::size_t> asked = reads_.take(token);
+    if (!asked) return;
+    const std::size_t index = *asked;
+    Slot* slot = &slots_[index];
     const QString id = QString::fromStdString(entries()[index].id);
     slot->token = 0;
     slot->setting_aside = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reading and training of sweeps next to the comparison: calls in the files' thread.
+#include "app/lab/files/file_calls.h"
+
 #include "app/lab/engine/call_and_wait.h"
-#include "app/lab/lab.h"
+#include "app/lab/files/io_worker.h"
 
 namespace normscope::app {
 
