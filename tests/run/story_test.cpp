@@ -197,7 +197,7 @@ class StoryTest : public QObject {
         row("no value", holds(R"("run": "A", "quantity": "loss", "is": "<")"),
             "value: is missing, allowed: a number");
         row("a negative step", holds(R"("run": "A", "quantity": "loss", "step": -1, "is": "<", "value": 1)"),
-            "step: -1 is out of range, allowed: whole numbers from 0");
+            "step: -1 is out of range, allowed: whole numbers 0 … 1000000000");
         row("growth without a step",
             holds(R"("run": "A", "quantity": "growth_ratio", "is": "<", "value": 1)"), "step: is missing");
         row("no such outcome", holds(R"("run": "A", "quantity": "outcome", "is": "=", "value": "bored")"),
