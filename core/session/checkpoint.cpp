@@ -189,24 +189,24 @@ bool CheckpointPair::has_earlier_names() const {
     return !usual_ && !std::filesystem::exists(other_recording_);
 }
 
-std::vector<std::string> CheckpointPair::slots() const {
-    std::vector<std::string> all{names_.slots[0], names_.slots[1]};
-    if (has_earlier_names()) all.insert(all.end(), {others_.slots[0], others_.slots[1]});
+std::vector<std::string> CheckpointPair::alternating() const {
+    std::vector<std::string> all{names_.alternating[0], names_.alternating[1]};
+    if (has_earlier_names()) all.insert(all.end(), {others_.alternating[0], others_.alternating[1]});
     return all;
 }
 
 void CheckpointPair::save(const Checkpoint& checkpoint) {
     std::int64_t newest = 0;
-    for (const std::string& slot : slots()) newest = std::max(newest, sequence_of(slot));
-    const bool first = sequence_of(names_.slots[0]) <= sequence_of(names_.slots[1]);
-    const std::string& slot = names_.slots[first ? 0 : 1];
+    for (const std::string& slot : alternating()) newest = std::max(newest, sequence_of(slot));
+    const bool first = sequence_of(names_.alternating[0]) <= sequence_of(names_.alternating[1]);
+    const std::string& slot = names_.alternating[first ? 0 : 1];
     require_checkpoint(slot);
     write_numbered(slot, checkpoint, newest + 1);
 }
 
 std::vector<std::string> CheckpointPair::paths() const {
     std::vector<std::pair<std::int64_t, std::string>> found;
-    for (const std::string& slot : slots())
+    for (const std::string& slot : alternating())
         if (std::filesystem::exists(slot)) found.emplace_back(sequence_of(slot), slot);
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -217,7 +217,7 @@ std::vector<std::string> CheckpointPair::paths() const {
 
 std::vector<std::string> CheckpointPair::files() const {
     std::vector<std::string> files;
-    for (std::string& slot : slots()) files.push_back(std::move(slot));
+    for (std::string& slot : alternating()) files.push_back(std::move(slot));
     files.push_back(names_.start);
     if (has_earlier_names()) files.push_back(others_.start);
     std::erase_if(files, [](const std::string& file) { return !std::filesystem::exists(file); });
@@ -236,15 +236,15 @@ std::optional<Checkpoint> CheckpointPair::start() const {
 }
 
 void CheckpointPair::remove() {
-    for (const auto& file : {names_.slots[0], names_.slots[1], names_.start}) {
+    for (const auto& file : {names_.alternating[0], names_.alternating[1], names_.start}) {
         remove_leftovers(file);
         require_checkpoint(file);
     }
     std::error_code error;
     // Those of an unfinished recording of an earlier version, whose name has no ending.
     if (usual_ && !std::filesystem::exists(recording_) && std::filesystem::exists(other_recording_)) {
-        const std::pair<std::string, std::string> moves[] = {{names_.slots[0], others_.slots[0]},
-                                                             {names_.slots[1], others_.slots[1]},
+        const std::pair<std::string, std::string> moves[] = {{names_.alternating[0], others_.alternating[0]},
+                                                             {names_.alternating[1], others_.alternating[1]},
                                                              {names_.start, others_.start}};
         for (const auto& [from, to] : moves)
             if (!std::filesystem::exists(to, error)) std::filesystem::rename(from, to, error);

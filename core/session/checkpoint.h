@@ -64,10 +64,10 @@ class CheckpointPair {
   private:
     /// Of one way to name them.
     struct Names {
-        std::string slots[2], start;
+        std::string alternating[2], start;
     };
     bool has_earlier_names() const;
-    std::vector<std::string> slots() const;
+    std::vector<std::string> alternating() const;
 
     bool usual_ = true;     ///< the recording is RUN.h5
     Names names_, others_;  ///< the others: of RUN where it is RUN.h5, and the reverse

@@ -130,10 +130,10 @@ class ResumeTest : public QObject {
                                     "--set", "checkpoint.every=100"} +
                         settings + small_stack());
             if (result.code != 0) qWarning("%s", qPrintable(result.error));
-            QList<qint64> steps;
+            QList<qint64> stored;
             for (const EmbeddedCheckpoint& inside : open_session(out.toStdString()).checkpoints)
-                steps << inside.step;
-            return steps;
+                stored << inside.step;
+            return stored;
         };
         QCOMPARE(stepsOf("kept.h5", 500, {}), (QList<qint64>{100, 200, 300, 400, 500}));
         const QList<qint64> more = stepsOf("more.h5", 1500, {"--set", "checkpoint.keep=12"});

@@ -16,7 +16,7 @@
 #include "core/sweep/sweep_spec.h"
 #include "tests/fuzz/forked.h"
 #include "tests/fuzz/text_damage.h"
-#include "widgets/figures/figure_spec.h"
+#include "widgets/figures/spec/figure_spec.h"
 
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
 
 #include <QtTest>
 
-namespace normscope {
+using namespace normscope;
 
 class JackknifeTest : public QObject {
     Q_OBJECT
@@ -42,7 +42,5 @@ class JackknifeTest : public QObject {
     }
 };
 
-}  // namespace normscope
-
-NORMSCOPE_TEST(normscope::JackknifeTest)
+NORMSCOPE_TEST(JackknifeTest)
 #include "jackknife_test.moc"

@@ -18,7 +18,7 @@ StackSpec stack_of(Scheme scheme, int depth = 8) {
     return spec;
 }
 
-std::string norms(const SublayerRule& rule) {
+std::string namesOfNorms(const SublayerRule& rule) {
     return std::string(rule.in ? "in " : "") + (rule.out ? "out " : "") + (rule.post ? "post " : "");
 }
 
@@ -51,7 +51,7 @@ class SchemeTest : public QObject {
         for (int layer : {0, 3, 7})
             for (Sublayer sublayer : {Sublayer::Attention, Sublayer::FeedForward}) {
                 const SublayerRule rule = sublayer_rule(stack_of(kind), layer, sublayer);
-                QCOMPARE(QString::fromStdString(::norms(rule)), norms);
+                QCOMPARE(QString::fromStdString(namesOfNorms(rule)), norms);
                 QCOMPARE(rule.a, kind == Scheme::DeepNorm ? 2.0 : 1.0);  // (2·8)^{1/4}
                 QCOMPARE(rule.b, 1.0);
                 QCOMPARE(rule.s_in, kind == Scheme::Lns ? 1 / std::sqrt(layer + 1.0) : 1.0);
@@ -92,12 +92,12 @@ class SchemeTest : public QObject {
     void mixSplitsAtTheFloor() {
         StackSpec spec = stack_of(Scheme::Mix, 10);  // ⌊0.25·10⌋ = 2 Post-LN layers
         for (int layer = 0; layer < 10; ++layer)
-            QCOMPARE(norms(sublayer_rule(spec, layer, Sublayer::FeedForward)),
+            QCOMPARE(namesOfNorms(sublayer_rule(spec, layer, Sublayer::FeedForward)),
                      std::string(layer < 2 ? "post " : "in "));
         spec.mix_post_fraction = 0;
-        QCOMPARE(norms(sublayer_rule(spec, 0, Sublayer::Attention)), std::string("in "));
+        QCOMPARE(namesOfNorms(sublayer_rule(spec, 0, Sublayer::Attention)), std::string("in "));
         spec.mix_post_fraction = 1;
-        QCOMPARE(norms(sublayer_rule(spec, 9, Sublayer::Attention)), std::string("post "));
+        QCOMPARE(namesOfNorms(sublayer_rule(spec, 9, Sublayer::Attention)), std::string("post "));
     }
 
     void overridesManuallyMergeKeyByKey() {
@@ -110,13 +110,13 @@ class SchemeTest : public QObject {
         manual.ffn.b = 2;
         spec.layers.push_back(manual);
         const SublayerRule attention = sublayer_rule(spec, 3, Sublayer::Attention);
-        QCOMPARE(norms(attention), std::string("in post "));
+        QCOMPARE(namesOfNorms(attention), std::string("in post "));
         QCOMPARE(attention.a, 0.5);
         QCOMPARE(attention.b, 1.0);
         const SublayerRule feed_forward = sublayer_rule(spec, 3, Sublayer::FeedForward);
-        QCOMPARE(norms(feed_forward), std::string(""));
+        QCOMPARE(namesOfNorms(feed_forward), std::string(""));
         QCOMPARE(feed_forward.b, 2.0);
-        QCOMPARE(norms(sublayer_rule(spec, 2, Sublayer::Attention)), std::string("in "));
+        QCOMPARE(namesOfNorms(sublayer_rule(spec, 2, Sublayer::Attention)), std::string("in "));
     }
 
     /// A parallel layer has one post norm, the feed-forward sub-layer's, and one shortcut, attention's.
@@ -128,8 +128,8 @@ class SchemeTest : public QObject {
         spec.layers[0].ffn.a = 0.2;
         const SublayerRule attention = sublayer_rule(spec, 0, Sublayer::Attention),
                            feed_forward = sublayer_rule(spec, 0, Sublayer::FeedForward);
-        QCOMPARE(norms(attention), std::string(""));
-        QCOMPARE(norms(feed_forward), std::string("post "));
+        QCOMPARE(namesOfNorms(attention), std::string(""));
+        QCOMPARE(namesOfNorms(feed_forward), std::string("post "));
         QCOMPARE(attention.a, 0.7);
         QCOMPARE(feed_forward.a, 0.7);
         QCOMPARE(attention.gate, GateSite::Shortcut);

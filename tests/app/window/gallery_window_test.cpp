@@ -2,6 +2,7 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/gallery_runs.h"
+#include "app/lab/pending.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/commands.h"
 #include "app/window/files/recordings_controller.h"
@@ -403,8 +404,9 @@ class GalleryWindowTest : public QObject {
             else
                 reply();
         };
+        PendingRequests requests;
         const auto runs = std::make_unique<GalleryRuns>(
-            lab, folder.filePath("gallery"), [](const auto& work) { work(); }, deliver);
+            lab, requests, folder.filePath("gallery"), [](const auto& work) { work(); }, deliver);
         runs->setEntries({smallEntry("e-small", "Small losses")});
         runs->read();
         QTRY_COMPARE(replies.size(), std::size_t(1));
