@@ -229,18 +229,13 @@ const std::string& unused_name() {
     return name;
 }
 
-/// The library lists the members of a group, or the attributes of an object, in a table that it fills one by
-/// one; where one of them cannot be read it releases the whole table, what it has not filled too: whatever
-/// the memory held before is taken for pointers (HDF5 1.10.8, H5G__link_release_table). So all of them are
-/// decoded first, without a table, by a search for a name that none has. The library keeps what it has
-/// decoded.
+/// The library lists the members of a group in a table that it fills one by one; where one of them cannot be
+/// read it releases the whole table, what it has not filled too: whatever the memory held before is taken for
+/// pointers (HDF5 1.10.8, H5G__link_release_table). So all of them are decoded first, without a table, by a
+/// search for a name that none has. The library keeps what it has decoded.
 void require_readable_members(hid_t group) {
     if (H5Lexists(group, unused_name().c_str(), H5P_DEFAULT) < 0)
         fail_reading(group, "", "its list of members is damaged");
-}
-
-void require_readable_attributes(hid_t object) {
-    if (H5Aexists(object, unused_name().c_str()) < 0) fail_reading(object, "", "its attributes are damaged");
 }
 
 struct Member {
@@ -398,10 +393,8 @@ std::vector<std::string> attribute_names(hid_t object) {
         static_cast<std::vector<std::string>*>(out)->push_back(name);
         return 0;
     };
-    require_readable_attributes(object);
-    if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add, &names) < 0)
+    if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names) < 0)
         fail_reading(object, "", "its attributes are damaged");
-    std::sort(names.begin(), names.end());
     return names;
 }
 
