@@ -73,6 +73,8 @@ class TestForeign : public QObject {
 #else
         const char* crash = ": damaged so that it makes the HDF5 library crash (";
 #endif
+        // The walker notices this damage before a name is compared with it, which would crash or not.
+        if (file.endsWith("attribute-name.h5")) crash = ": its attributes are damaged";
         QVERIFY2(error.starts_with(file.toStdString() + crash), error.c_str());
         QVERIFY2(error.find(", allowed: ") != std::string::npos && error.find('\n') == std::string::npos,
                  error.c_str());

@@ -5,7 +5,8 @@
 
 namespace normscope::test {
 
-/// Puts another text in the place of the recipe of a file's first run, without NULs. Throws where it cannot.
+/// Puts another text in the place of every recipe of a file: of its runs and their checkpoints. Throws where
+/// it cannot.
 void replace_recipe(const std::string& path, const std::string& text);
 
 }  // namespace normscope::test
