@@ -36,18 +36,11 @@ class HostileRecipesTest : public QObject {
         QCOMPARE(file.write(bytes), bytes.size());
     }
 
-  private Q_SLOTS:
-    void initTestCase() {
-        const CliResult run =
-            run_cli(QStringList{"train", "pre-ln", "--out", path("run.h5"), "--steps", "2"} + small_stack());
-        QVERIFY2(run.code == 0, qPrintable(run.error));
-    }
-
-    void recipes_data() {
+    void addRecipes(bool with_nul) {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QString>("message");
-        const auto row = [](const char* name, const QByteArray& text, const char* message) {
-            QTest::newRow(name) << text << message;
+        const auto row = [&](const char* name, const QByteArray& text, const char* message) {
+            if (with_nul || !text.contains('\0')) QTest::newRow(name) << text << message;
         };
         row("brackets", nested('[', ']'), ": is nested deeper than 32 levels, allowed: at most 32");
         row("brackets in a key", recipe("\"stack\": " + nested('[', ']')), "stack[0][0][0]");
@@ -69,6 +62,15 @@ class HostileRecipesTest : public QObject {
         row("no UTF-8", recipe("\"data\": {\"path\": \"\xff\"}"), "recipe.json: is not valid UTF-8 at byte ");
         row("a key of two lines", recipe(R"("a\nb": 1)"), "control characters");
     }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        const CliResult run =
+            run_cli(QStringList{"train", "pre-ln", "--out", path("run.h5"), "--steps", "2"} + small_stack());
+        QVERIFY2(run.code == 0, qPrintable(run.error));
+    }
+
+    void recipes_data() { addRecipes(true); }
     void recipes() {
         QFETCH(QByteArray, text);
         QFETCH(QString, message);
@@ -121,10 +123,10 @@ class HostileRecipesTest : public QObject {
         isRejected({"sweep", "pre-ln", "--grid", "stack.depth=1,2", "--out", path("sweep")}, "sweep.json: ");
     }
 
-    void recordedRecipes_data() { recipes_data(); }
+    // A text attribute ends at its first NUL: what follows is no part of the recipe.
+    void recordedRecipes_data() { addRecipes(false); }
     void recordedRecipes() {
         QFETCH(QByteArray, text);
-        if (text.contains('\0')) QSKIP("an attribute ends at a NUL");
         QFile::remove(path("hostile.h5"));
         QVERIFY(QFile::copy(path("run.h5"), path("hostile.h5")));
         test::replace_recipe(path("hostile.h5").toStdString(), text.toStdString());
