@@ -2,7 +2,7 @@
 #include "app/preflight_command.h"
 
 #include "app/cli/pages/options_table.h"
-#include "core/backend/cpu/default_threads.h"
+#include "core/backend/cpu/host/default_threads.h"
 #include "core/base/error.h"
 #include "core/preflight/preflight.h"
 #include "core/preflight/report_ending.h"

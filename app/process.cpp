@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/process.h"
 
-#include "core/backend/cpu/process_memory.h"
+#include "core/backend/cpu/host/process_memory.h"
 #include "core/session/process/guard.h"
 #include "widgets/plots/theme.h"
 

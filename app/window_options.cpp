@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window_options.h"
 
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
 

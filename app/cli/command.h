@@ -37,7 +37,7 @@ void add_docs(CLI::App& program, Task& task);
 
 /// --threads N, 0 = all cores.
 void add_threads_option(CLI::App& command, int& threads);
-/// --backend auto or a word of core/backend/devices.h; require_backend rejects what is not available.
+/// --backend auto or a word of core/backend/devices/devices.h; require_backend rejects what is not available.
 void add_backend_option(CLI::App& command, std::string& backend);
 void require_backend(const std::string& backend);
 

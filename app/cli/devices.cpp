@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 
 #include "app/cli/command.h"
 #include "core/run/experiment.h"

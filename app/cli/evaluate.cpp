@@ -2,7 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/files.h"
 #include "app/cli/warn.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/model/gate_warnings.h"
 #include "core/run/evaluation.h"
 #include "core/run/memory_need.h"

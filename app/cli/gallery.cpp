@@ -5,7 +5,7 @@
 #include "app/cli/json_number.h"
 #include "app/cli/stop_signal.h"
 #include "app/cli/sweep_lines.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/base/strict_json.h"
 #include "core/gallery/findings.h"

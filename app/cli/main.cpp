@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/preflight.h"
-#include "core/backend/cpu/process_memory.h"
+#include "core/backend/cpu/host/process_memory.h"
 #include "core/base/error.h"
 #include "core/session/process/guard.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The options that several commands have.
 #include "app/cli/command.h"
-#include "core/backend/cpu/default_threads.h"
-#include "core/backend/devices.h"
+#include "core/backend/cpu/host/default_threads.h"
+#include "core/backend/devices/devices.h"
 
 namespace normscope::app {
 

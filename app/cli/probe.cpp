@@ -4,7 +4,7 @@
 #include "app/cli/replayed.h"
 #include "app/cli/run_checkpoint.h"
 #include "app/cli/warn.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/registry.h"

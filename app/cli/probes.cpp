@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "core/base/error.h"
-#include "core/probe/cadence.h"
+#include "core/probe/interface/cadence.h"
 #include "core/probe/registry.h"
 
 #include <iostream>

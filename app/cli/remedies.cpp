@@ -3,14 +3,14 @@
 
 #include "app/cli/command.h"
 #include "app/cli/files.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/strict_json.h"
 #include "core/findings/headline.h"
+#include "core/run/checkpoints/replay.h"
 #include "core/run/complete_run.h"
 #include "core/run/draft.h"
-#include "core/run/replay.h"
 #include "core/session/session.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "app/cli/replayed.h"
 
 #include "core/base/error.h"
-#include "core/run/replay.h"
+#include "core/run/checkpoints/replay.h"
 #include "core/session/session.h"
 
 #include <algorithm>

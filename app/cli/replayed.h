@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/run_checkpoint.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 
 #include <iosfwd>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/run_checkpoint.h"
+#include "core/run/checkpoints/run_checkpoint.h"
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/stop_signal.h"
 #include "app/cli/sweep_lines.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/recipe/recipe_text.h"

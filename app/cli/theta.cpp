@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "core/base/error.h"
 #include "core/session/named_arrays.h"
 #include "core/theory/softmax_sensitivity.h"

@@ -5,7 +5,7 @@
 #include "app/lab/claims_check.h"
 #include "app/lab/files/file_calls.h"
 #include "app/lab/gallery_runs.h"
-#include "core/backend/cpu/default_threads.h"
+#include "core/backend/cpu/host/default_threads.h"
 #include "core/probe/registry.h"
 #include "core/run/complete.h"
 

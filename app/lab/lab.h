@@ -50,7 +50,7 @@ class Lab : public QObject {
         /// How a reply of the engine or the files is applied; empty: directly. Tests apply replies late,
         /// twice, or in another order.
         std::function<void(std::function<void()>)> deliver = {};
-        /// The device of trainings (core/backend/devices.h); the CPU where it is not available.
+        /// The device of trainings (core/backend/devices/devices.h); the CPU where it is not available.
         std::string backend = "cpu";
         /// Sessions of more bytes are opened in outline (core/session/outline.h).
         std::size_t outline_above = whole_file_bytes;

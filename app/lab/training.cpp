@@ -2,7 +2,7 @@
 #include "app/lab/training.h"
 
 #include "core/probe/registry.h"
-#include "core/run/checkpoint_memory.h"
+#include "core/run/checkpoints/checkpoint_memory.h"
 
 #include <algorithm>
 

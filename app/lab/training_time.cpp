@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/training_time.h"
 
-#include "core/probe/operations.h"
+#include "core/probe/interface/operations.h"
 
 #include <QObject>
 #include <algorithm>

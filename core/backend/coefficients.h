@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/row/gate.h"
-#include "core/backend/shared_code.h"
+#include "core/backend/shared/shared_code.h"
 #include "core/stack/stack_spec.h"
 
 #include <cmath>

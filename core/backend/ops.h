@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/coefficients.h"
-#include "core/backend/low_precision.h"
+#include "core/backend/shared/low_precision.h"
 #include "core/backend/step_control.h"
 #include "core/stack/stack_spec.h"
 

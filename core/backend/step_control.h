@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/shared_code.h"
+#include "core/backend/shared/shared_code.h"
 
 #include <cmath>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include "core/claims/claim_input.h"
 
 #include "core/model/initial_weights.h"
-#include "core/probe/probe_input.h"
+#include "core/probe/interface/probe_input.h"
 #include "core/train/schedule.h"
 
 #include <algorithm>

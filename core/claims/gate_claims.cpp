@@ -2,7 +2,7 @@
 #include "core/claims/claim_rows.h"
 #include "core/claims/claims.h"
 #include "core/claims/measure.h"
-#include "core/probe/probe_input.h"
+#include "core/probe/interface/probe_input.h"
 #include "core/run/evaluation.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/claims/claim_input.h"
-#include "core/run/run_checkpoint.h"
+#include "core/run/checkpoints/run_checkpoint.h"
 #include "core/train/data/corpus.h"
 
 #include <memory>

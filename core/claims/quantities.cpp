@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/claims/quantities.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/base/error.h"
 #include "core/model/initial_weights.h"
 #include "core/probe/registry.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/model/transformer.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/interface/probe_result.h"
 #include "core/stack/scheme.h"
 #include "core/theory/growth_bounds.h"
 #include "core/theory/growth_classifier.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "core/backend/device.h"
 #include "core/model/batch.h"
 #include "core/model/norm_site.h"

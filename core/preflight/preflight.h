@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "core/recipe/recipe.h"
 #include "core/session/run_data.h"
 
@@ -61,7 +61,7 @@ const std::vector<std::string>& preflight_probes();
 /// Completes, validates and measures a recipe on the CPU, in its own precision: the samples are those that a
 /// run of it has at step 0. One thread drives it. InputError for a recipe that cannot be built, that needs
 /// more memory than the machine has, or has more weights than kPreflightWeights. `cancel` is checked within
-/// probes: throws Cancelled (core/probe/probe_input.h).
+/// probes: throws Cancelled (core/probe/interface/probe_input.h).
 Preflight preflight(Recipe recipe, ThreadPool& pool, const std::atomic<bool>* cancel = nullptr);
 
 /// The sections as functions of a completed recipe and of a run's samples at step 0. A probe without a sample

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/attention_rows.h"
 
-#include "core/backend/cpu/attention_kernels.h"
-#include "core/backend/cpu/matmul.h"
-#include "core/probe/jackknife.h"
+#include "core/backend/cpu/kernels/attention_kernels.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/gradients.h"
 
-#include "core/backend/cpu/row_kernels.h"
-#include "core/probe/jackknife.h"
-#include "core/probe/sequence_losses.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
+#include "core/probe/interface/jackknife.h"
+#include "core/probe/interface/sequence_losses.h"
 
 #include <cmath>
 #include <limits>

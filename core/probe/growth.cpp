@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/growth.h"
 
-#include "core/probe/growth_prefix.h"
-#include "core/probe/jackknife.h"
+#include "core/probe/bounds/growth_prefix.h"
+#include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
 #include <cmath>

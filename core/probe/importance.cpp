@@ -2,8 +2,8 @@
 #include "core/probe/importance.h"
 
 #include "core/model/sublayer_factors.h"
-#include "core/probe/jackknife.h"
-#include "core/probe/sequence_losses.h"
+#include "core/probe/interface/jackknife.h"
+#include "core/probe/interface/sequence_losses.h"
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/jacobian.h"
 
-#include "core/probe/jacobian_sample.h"
+#include "core/probe/spectra/jacobian_sample.h"
 
 #include <limits>
 #include <vector>

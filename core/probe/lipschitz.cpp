@@ -2,7 +2,7 @@
 #include "core/probe/lipschitz.h"
 
 #include "core/model/rope_table.h"
-#include "core/probe/layer_bounds.h"
+#include "core/probe/bounds/layer_bounds.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/mixed_norm_search.h"
-#include "core/probe/probe_info.h"
+#include "core/probe/bounds/mixed_norm_search.h"
+#include "core/probe/interface/probe_info.h"
 
 namespace normscope {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/mismatch.h"
 
-#include "core/probe/jackknife.h"
+#include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
 #include <array>

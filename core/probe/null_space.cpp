@@ -2,7 +2,7 @@
 #include "core/probe/null_space.h"
 
 #include "core/base/statistics.h"
-#include "core/probe/jackknife.h"
+#include "core/probe/interface/jackknife.h"
 #include "core/theory/norm_jacobian.h"
 #include "core/theory/norm_precision.h"
 

@@ -2,8 +2,8 @@
 #include "core/probe/paths.h"
 
 #include "core/model/scratch_slots.h"
-#include "core/probe/matrix_norms.h"
-#include "core/probe/row_sample.h"
+#include "core/probe/bounds/matrix_norms.h"
+#include "core/probe/interface/row_sample.h"
 
 #include <algorithm>
 #include <limits>

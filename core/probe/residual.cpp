@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/residual.h"
 
-#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/model/residual_sum.h"
 #include "core/model/scratch_slots.h"
-#include "core/probe/jackknife.h"
+#include "core/probe/interface/jackknife.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/shift.h"
 
-#include "core/backend/counter_rng.h"
-#include "core/probe/growth_prefix.h"
+#include "core/backend/shared/counter_rng.h"
+#include "core/probe/bounds/growth_prefix.h"
 #include "core/theory/transport.h"
 
 #include <algorithm>

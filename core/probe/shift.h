@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_info.h"
+#include "core/probe/interface/probe_info.h"
 
 namespace normscope {
 

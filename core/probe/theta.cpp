@@ -2,8 +2,8 @@
 #include "core/probe/theta.h"
 
 #include "core/base/statistics.h"
-#include "core/probe/jackknife.h"
-#include "core/probe/row_sample.h"
+#include "core/probe/interface/jackknife.h"
+#include "core/probe/interface/row_sample.h"
 #include "core/theory/softmax_sensitivity.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/weights.h"
 
-#include "core/probe/matrix_norms.h"
+#include "core/probe/bounds/matrix_norms.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/evaluation.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/base/error.h"
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"

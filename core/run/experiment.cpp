@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/experiment.h"
 
-#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/gate_warnings.h"
-#include "core/probe/places.h"
+#include "core/probe/interface/places.h"
 #include "core/run/evaluation.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_input.h"
+#include "core/probe/interface/probe_input.h"
+#include "core/probe/interface/step_list.h"
 #include "core/probe/registry.h"
-#include "core/probe/step_list.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/recipe/recipe.h"
 #include "core/run/complete.h"

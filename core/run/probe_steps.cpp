@@ -2,7 +2,7 @@
 #include "core/run/probe_steps.h"
 
 #include "core/base/error.h"
-#include "core/probe/places.h"
+#include "core/probe/interface/places.h"
 #include "core/probe/registry.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/cadence.h"
+#include "core/probe/interface/cadence.h"
 #include "core/recipe/place_selection.h"
 #include "core/recipe/recipe.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/probes_preset.h"
 
-#include "core/probe/places.h"
+#include "core/probe/interface/places.h"
 #include "core/probe/registry.h"
 #include "core/run/probe_steps.h"
 

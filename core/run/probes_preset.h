@@ -37,8 +37,8 @@ std::optional<std::string> common_selection(const std::vector<ProbePlan>& probes
 std::vector<ProbePlan> probes_with(const Recipe& recipe, std::optional<ProbesPreset> preset,
                                    const std::optional<PlaceSelection>& only);
 
-/// The time of all samples over that of the steps, by operation counts (core/probe/operations.h): in the
-/// first kDenseSteps steps and in those after them, 0 where the run has none. The recipe is completed.
+/// The time of all samples over that of the steps, by operation counts (core/probe/interface/operations.h):
+/// in the first kDenseSteps steps and in those after them, 0 where the run has none. The recipe is completed.
 struct ProbesShare {
     double first = 0, later = 0;
 };

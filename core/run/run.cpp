@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/run.h"
 
-#include "core/backend/out_of_memory.h"
+#include "core/backend/shared/out_of_memory.h"
 #include "core/run/memory_need.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_result.h"
+#include "core/probe/interface/probe_result.h"
 #include "core/recipe/run_recipe.h"
 #include "core/train/outcome.h"
 

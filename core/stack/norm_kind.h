@@ -24,7 +24,7 @@ struct NormParameter {
 enum class NormNulls { MeanAndInput, Input, None };
 
 /// The properties of a kind, apart from its kernels (core/backend/row, and its cases in
-/// cpu/row_kernels_impl.h): a new kind is a row here, its kernels and its tests.
+/// cpu/kernels/row_kernels_impl.h): a new kind is a row here, its kernels and its tests.
 struct NormKindRow {
     NormKind kind;
     const char* word;  ///< in recipes

@@ -2,7 +2,7 @@
 #include "core/sweep/sweep_folder.h"
 
 #include "core/base/error.h"
-#include "core/run/run_file.h"
+#include "core/run/checkpoints/run_file.h"
 #include "core/session/replacing_file.h"
 #include "core/session/session.h"
 

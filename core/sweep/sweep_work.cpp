@@ -2,9 +2,9 @@
 #include "core/sweep/sweep_work.h"
 
 #include "core/base/error.h"
+#include "core/run/checkpoints/run_file.h"
 #include "core/run/memory_need.h"
 #include "core/run/recording.h"
-#include "core/run/run_file.h"
 #include "core/session/recovery.h"
 #include "core/sweep/sweep_folder.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Singular values from products alone against spectra that are known: diagonal maps, clustered and multiple
 // values, maps with a null space, random matrices against LAPACK. Every error bar must hold.
-#include "core/backend/cpu/block_lanczos.h"
+#include "core/backend/cpu/linear_algebra/block_lanczos.h"
 
-#include "core/backend/counter_rng.h"
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/backend/shared/counter_rng.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

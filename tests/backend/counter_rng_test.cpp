@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/counter_rng.h"
+#include "core/backend/shared/counter_rng.h"
 
-#include "core/backend/box_muller.h"
-#include "core/backend/threefry.h"
+#include "core/backend/shared/box_muller.h"
+#include "core/backend/shared/threefry.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

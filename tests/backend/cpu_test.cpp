@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/matmul.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

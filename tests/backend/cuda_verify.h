@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/emulated_cuda_device.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/backend/plugin/load_cuda.h"
 #include "tests/backend/operations.h"
 

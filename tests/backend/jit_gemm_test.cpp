@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/jit_gemm.h"
+#include "core/backend/cpu/linear_algebra/jit_gemm.h"
 
-#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

@@ -4,10 +4,10 @@
 // with ldexp; between two neighbours everything below the midpoint belongs to the lower, everything above to
 // the upper, and the midpoint itself to the even one (under TF32 to the upper one). Floats of one sign are
 // ordered as their bits, so each half of such a gap is a range of bits with one expected value.
-#include "core/backend/low_precision.h"
+#include "core/backend/shared/low_precision.h"
 
-#include "core/backend/cpu/row_kernels.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every kernel of an emulated precision gives the float32 kernel's result rounded, bit for bit, and nothing
 // else moves.
-#include "core/backend/cpu/rounded_kernels.h"
+#include "core/backend/cpu/kernels/rounded_kernels.h"
 
 #include "tests/support/test_main.h"
 

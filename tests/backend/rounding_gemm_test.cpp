@@ -5,7 +5,7 @@
 
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/backend/cuda/host_gemm.h"
-#include "core/backend/cuda/short_format.h"
+#include "core/backend/cuda/launch/short_format.h"
 #include "tests/backend/operations.h"
 #include "tests/gpu/gemm_formats.h"
 #include "tests/support/test_main.h"

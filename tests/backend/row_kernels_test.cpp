@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
 
 #include "tests/support/test_main.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Upper bounds of largest singular values against those of LAPACK.
-#include "core/backend/cpu/spectral_bound.h"
+#include "core/backend/cpu/linear_algebra/spectral_bound.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

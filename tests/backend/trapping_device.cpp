@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/backend/trapping_device.h"
 
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "core/base/error.h"
 #include "tests/backend/trapping_ops.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/claims/initial_input.h"
-#include "core/probe/probe_input.h"
+#include "core/probe/interface/probe_input.h"
 #include "core/run/complete.h"
 #include "tests/support/test_main.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cuda/context.h"
-#include "core/backend/cuda/cuda_ops.h"
+#include "core/backend/cuda/launch/context.h"
+#include "core/backend/cuda/ops/cuda_ops.h"
 #include "core/backend/device.h"
 #include "core/base/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Emulated precision by the autocast policy: which operations round, bit for bit, and which stay float32.
-#include "core/backend/cpu/autocast_kernels.h"
+#include "core/backend/cpu/kernels/autocast_kernels.h"
 #include "core/backend/cpu/products.h"
 #include "core/model/transformer.h"
 #include "tests/support/test_main.h"

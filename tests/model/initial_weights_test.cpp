@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/initial_weights.h"
 
-#include "core/backend/cpu/default_threads.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/default_threads.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "tests/support/test_main.h"
 
 #include <QDir>

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/model/gradient_ratio.h"
 #include "core/preflight/report_ending.h"
-#include "core/probe/probe_input.h"
+#include "core/probe/interface/probe_input.h"
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
 #include "core/theory/growth_classifier.h"

@@ -2,8 +2,8 @@
 // Small models whose attention is uneven, uniform or broken, and the rows of their tapes.
 #pragma once
 
-#include "core/probe/probe_input.h"
-#include "core/probe/probe_result.h"
+#include "core/probe/interface/probe_input.h"
+#include "core/probe/interface/probe_result.h"
 
 #include <limits>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/cadence.h"
+#include "core/probe/interface/cadence.h"
 
 #include "tests/support/test_main.h"
 

@@ -3,7 +3,7 @@
 #include "core/probe/growth.h"
 
 #include "core/backend/row/gate.h"
-#include "core/probe/branch_bound.h"
+#include "core/probe/bounds/branch_bound.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

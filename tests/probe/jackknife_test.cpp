@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/jackknife.h"
+#include "core/probe/interface/jackknife.h"
 
 #include "tests/support/test_main.h"
 

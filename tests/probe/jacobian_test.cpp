@@ -2,7 +2,7 @@
 // The jacobian probe against explicit float64 Jacobians of the same weights, random, trained and rounded.
 #include "core/probe/jacobian.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/probe/spectra/jacobian_plan.h"
 #include "core/theory/norm_jacobian.h"
 #include "tests/support/test_main.h"

@@ -2,9 +2,9 @@
 // Lipschitz bounds against dense matrices written out here, and no product of the passes above them.
 #include "core/probe/lipschitz.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/model/rope_table.h"
-#include "core/probe/layer_bounds.h"
+#include "core/probe/bounds/layer_bounds.h"
 #include "core/probe/registry.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "tests/support/test_main.h"

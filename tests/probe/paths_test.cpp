@@ -2,7 +2,7 @@
 // The identity path and the remainder against Jacobians by finite differences of the forward pass.
 #include "core/probe/paths.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/probe/registry.h"
 #include "tests/support/test_main.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The bounds on growth of stacks whose branches begin with a norm.
-#include "core/probe/branch_bound.h"
+#include "core/probe/bounds/branch_bound.h"
 #include "core/probe/growth.h"
 #include "core/theory/growth_bounds.h"
 #include "tests/support/test_main.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A selection of places: the same bits of what is selected, NaN elsewhere, and less work.
-#include "core/probe/places.h"
+#include "core/probe/interface/places.h"
 #include "core/probe/registry.h"
 #include "core/train/update_norms.h"
 #include "tests/support/test_main.h"

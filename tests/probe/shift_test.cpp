@@ -2,7 +2,7 @@
 // Variances over inputs and exact distances of batches, against loops and enumeration.
 #include "core/probe/shift.h"
 
-#include "core/backend/counter_rng.h"
+#include "core/backend/shared/counter_rng.h"
 #include "core/probe/registry.h"
 #include "tests/support/test_main.h"
 

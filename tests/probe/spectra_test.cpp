@@ -3,8 +3,8 @@
 // matrix, and the probe's arrays against what they are defined as.
 #include "core/probe/spectra.h"
 
-#include "core/backend/counter_rng.h"
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/backend/shared/counter_rng.h"
 #include "core/probe/registry.h"
 #include "core/probe/spectra/depth_measures.h"
 #include "core/probe/spectra/jacobian_map.h"

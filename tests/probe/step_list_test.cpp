@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/step_list.h"
+#include "core/probe/interface/step_list.h"
 
 #include "core/base/error.h"
 #include "tests/support/test_main.h"

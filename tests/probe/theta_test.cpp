@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/theta.h"
 
+#include "core/probe/interface/row_sample.h"
 #include "core/probe/registry.h"
-#include "core/probe/row_sample.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "tests/probe/attention_model.h"
 #include "tests/support/test_main.h"

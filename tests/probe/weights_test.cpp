@@ -2,9 +2,9 @@
 // Norms of weight matrices against a dense decomposition, and the gates of GPAS.
 #include "core/probe/weights.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/probe/bounds/matrix_norms.h"
 #include "core/probe/gates.h"
-#include "core/probe/matrix_norms.h"
 #include "core/probe/registry.h"
 #include "tests/support/test_main.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/checkpoint_memory.h"
+#include "core/run/checkpoints/checkpoint_memory.h"
 
 #include "tests/support/test_main.h"
 

@@ -2,7 +2,7 @@
 // A run on a device that has no memory left, is lost, or lacks a format: the run ends with one line, what it
 // recorded is complete, and it is continued on the CPU from its last checkpoint.
 #include "core/backend/cuda/emulated_cuda_device.h"
-#include "core/backend/out_of_memory.h"
+#include "core/backend/shared/out_of_memory.h"
 #include "core/run/memory_need.h"
 #include "small_run.h"
 #include "tests/support/test_main.h"

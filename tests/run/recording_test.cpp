@@ -2,7 +2,7 @@
 #include "core/run/recording.h"
 
 #include "core/base/error.h"
-#include "core/run/resume.h"
+#include "core/run/checkpoints/resume.h"
 #include "core/session/recovery.h"
 #include "small_run.h"
 #include "tests/session/sample_run.h"

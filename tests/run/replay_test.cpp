@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A step that was not sampled is measured afterwards, with the bits that the run itself would have measured.
-#include "core/run/replay.h"
+#include "core/run/checkpoints/replay.h"
 
 #include "core/base/error.h"
 #include "tests/support/test_main.h"

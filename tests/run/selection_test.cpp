@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The places that a recipe selects for its probes, from training to the file.
 #include "core/base/error.h"
-#include "core/probe/places.h"
+#include "core/probe/interface/places.h"
+#include "core/run/checkpoints/replay.h"
 #include "core/run/complete_run.h"
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
-#include "core/run/replay.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "core/sweep/sweep_scalar.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/story.h"
+#include "core/run/stories/story.h"
 
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
-#include "core/run/story_check.h"
+#include "core/run/stories/story_check.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>

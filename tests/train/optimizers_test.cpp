@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/optimizers.h"
 
-#include "core/backend/cpu/newton_schulz.h"
+#include "core/backend/cpu/linear_algebra/newton_schulz.h"
 #include "core/base/error.h"
 #include "tests/support/test_main.h"
 

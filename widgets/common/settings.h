@@ -14,7 +14,7 @@ class Settings {
     void addRecentFile(const QString& path);
     bool dark() const;
     void setDark(bool dark);
-    /// The device of trainings (core/backend/devices.h): as chosen, "auto" before.
+    /// The device of trainings (core/backend/devices/devices.h): as chosen, "auto" before.
     QString backend() const;
     void setBackend(const QString& backend);
     /// Whether a start restores the last window.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/dialogs/probe_costs_dialog.h"
 
-#include "core/probe/cadence.h"
+#include "core/probe/interface/cadence.h"
 #include "core/probe/registry.h"
 #include "core/run/probe_steps.h"
 #include "widgets/figures/number_text.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/pages/pages.h"
-#include "core/probe/places.h"
+#include "core/probe/interface/places.h"
 #include "core/probe/registry.h"
 
 #include <cstring>

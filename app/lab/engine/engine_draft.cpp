@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of the engine that drafts remedies of failed runs.
 #include "app/lab/engine/engine_worker.h"
-#include "core/run/replay.h"
+#include "core/run/checkpoints/replay.h"
 
 #include <QTimer>
 

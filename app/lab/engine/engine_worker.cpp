@@ -2,10 +2,10 @@
 #include "app/lab/engine/engine_worker.h"
 
 #include "app/lab/engine/experiments.h"
-#include "core/backend/cpu/process_memory.h"
+#include "core/backend/cpu/host/process_memory.h"
 #include "core/base/assert.h"
 #include "core/base/error.h"
-#include "core/run/checkpoint_memory.h"
+#include "core/run/checkpoints/checkpoint_memory.h"
 #include "core/run/memory_need.h"
 
 #include <malloc.h>

@@ -4,7 +4,7 @@
 #include "app/lab/engine/draft_request.h"
 #include "app/lab/engine/frame.h"
 #include "app/lab/engine/measure_request.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "core/run/recording_queue.h"
 
 #include <QObject>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/start_weights.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/run/experiment.h"
 
 #include <QMetaType>

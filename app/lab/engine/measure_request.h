@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/replay.h"
+#include "core/run/checkpoints/replay.h"
 #include "core/session/session.h"
 
 #include <QMetaType>

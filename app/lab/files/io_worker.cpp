@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/files/io_worker.h"
 
-#include "core/run/resume.h"
+#include "core/run/checkpoints/resume.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
 #include "core/session/recovery.h"

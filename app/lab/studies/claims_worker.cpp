@@ -3,8 +3,8 @@
 
 #include "core/base/error.h"
 #include "core/claims/initial_input.h"
-#include "core/probe/probe_input.h"
-#include "core/run/replay.h"
+#include "core/probe/interface/probe_input.h"
+#include "core/run/checkpoints/replay.h"
 
 #include <algorithm>
 #include <utility>

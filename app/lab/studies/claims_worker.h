@@ -2,9 +2,9 @@
 #pragma once
 
 #include "app/lab/engine/lab_run.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
 #include "core/claims/claims.h"
-#include "core/run/run_checkpoint.h"
+#include "core/run/checkpoints/run_checkpoint.h"
 #include "core/sweep/sweep_work.h"
 
 #include <QMetaType>

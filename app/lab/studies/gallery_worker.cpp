@@ -2,7 +2,7 @@
 #include "app/lab/studies/gallery_worker.h"
 
 #include "core/base/error.h"
-#include "core/probe/probe_input.h"
+#include "core/probe/interface/probe_input.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <QDateTime>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/studies/sweep_runner.h"
 
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"

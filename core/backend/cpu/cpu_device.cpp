@@ -3,9 +3,9 @@
 
 #include "core/backend/cpu/cpu_ops.h"
 #include "core/backend/cpu/emulated_ops.h"
-#include "core/backend/cpu/large_pages.h"
-#include "core/backend/cpu/thread_pool.h"
-#include "core/backend/out_of_memory.h"
+#include "core/backend/cpu/host/large_pages.h"
+#include "core/backend/cpu/host/thread_pool.h"
+#include "core/backend/shared/out_of_memory.h"
 #include "core/base/assert.h"
 
 #include <unistd.h>

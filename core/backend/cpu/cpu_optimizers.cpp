@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/cpu_ops.h"
-#include "core/backend/cpu/newton_schulz.h"
+#include "core/backend/cpu/linear_algebra/newton_schulz.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/emulated_ops.h"
 
-#include "core/backend/cpu/autocast_kernels.h"
-#include "core/backend/cpu/rounded_kernels.h"
+#include "core/backend/cpu/kernels/autocast_kernels.h"
+#include "core/backend/cpu/kernels/rounded_kernels.h"
 
 #include <limits>
 

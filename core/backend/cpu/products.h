@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cpu/emulated_product.h"
-#include "core/backend/cpu/matmul.h"
-#include "core/backend/cpu/row_kernels.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
+#include "core/backend/cpu/linear_algebra/emulated_product.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/backend/ops.h"
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cuda/context.h"
+#include "core/backend/cuda/launch/context.h"
 #include "core/backend/device.h"
 #include "core/base/assert.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/emulated_cuda_device.h"
 
-#include "core/backend/cuda/captured_calls.h"
-#include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/cuda/host_gemm.h"
+#include "core/backend/cuda/launch/captured_calls.h"
+#include "core/backend/cuda/ops/cuda_ops.h"
 #include "core/backend/cuda/rounding_gemm.h"
-#include "core/backend/out_of_memory.h"
+#include "core/backend/shared/out_of_memory.h"
 
 #include <unistd.h>
 

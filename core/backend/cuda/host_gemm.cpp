@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/host_gemm.h"
 
-#include "core/backend/cpu/autocast_kernels.h"
-#include "core/backend/cpu/rounded_kernels.h"
-#include "core/backend/cuda/short_format.h"
+#include "core/backend/cpu/kernels/autocast_kernels.h"
+#include "core/backend/cpu/kernels/rounded_kernels.h"
+#include "core/backend/cuda/launch/short_format.h"
 #include "core/backend/grid/emulator.h"
 
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/cpu/products.h"
-#include "core/backend/cuda/gemm.h"
+#include "core/backend/cuda/launch/gemm.h"
 
 namespace normscope::cuda {
 

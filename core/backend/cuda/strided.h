@@ -3,9 +3,9 @@
 // the entries of matrices whose rows are `ld` apart.
 #pragma once
 
-#include "core/backend/cuda/gemm.h"
-#include "core/backend/cuda/impl/each.h"
-#include "core/backend/cuda/short_format.h"
+#include "core/backend/cuda/launch/gemm.h"
+#include "core/backend/cuda/launch/short_format.h"
+#include "core/backend/cuda/ops/each.h"
 
 namespace normscope::cuda {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/grid/tensor_core.h"
 
-#include "core/backend/low_precision.h"
+#include "core/backend/shared/low_precision.h"
 
 #include <bit>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/formats.h"
 #include "core/backend/plugin/cuda_plugin.h"
+#include "core/backend/shared/formats.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/lanes.h"
+#include "core/backend/shared/lanes.h"
 
 #include <cmath>
 

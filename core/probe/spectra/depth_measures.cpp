@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/depth_measures.h"
 
-#include "core/backend/cpu/matmul.h"
-#include "core/backend/cpu/orthonormal_rows.h"
-#include "core/backend/cpu/svd.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/backend/cpu/linear_algebra/orthonormal_rows.h"
+#include "core/backend/cpu/linear_algebra/svd.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/full_map.h"
 
-#include "core/backend/cpu/block_lanczos.h"
+#include "core/backend/cpu/linear_algebra/block_lanczos.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/probe/spectra/token_spectrum.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cpu/linear_map.h"
-#include "core/backend/cpu/thread_pool.h"
+#include "core/backend/cpu/host/thread_pool.h"
+#include "core/backend/cpu/linear_algebra/linear_map.h"
 #include "core/model/transformer.h"
 
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/token_block.h"
 
-#include "core/backend/cpu/block_lanczos.h"
-#include "core/backend/cpu/matmul.h"
-#include "core/backend/cpu/svd.h"
+#include "core/backend/cpu/linear_algebra/block_lanczos.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/backend/cpu/linear_algebra/svd.h"
 #include "core/model/scratch_slots.h"
 
 #include <algorithm>

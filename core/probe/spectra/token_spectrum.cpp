@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/token_spectrum.h"
 
-#include "core/backend/cpu/matmul.h"
+#include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/model/scratch_slots.h"
 #include "core/probe/spectra/jacobian_map.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cpu/block_lanczos.h"
+#include "core/backend/cpu/linear_algebra/block_lanczos.h"
 #include "core/model/transformer.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/counter_rng.h"
+#include "core/backend/shared/counter_rng.h"
 #include "core/model/batch.h"
 #include "core/recipe/data_spec.h"
 

@@ -3,7 +3,7 @@
 #include "app/lab/claims_check.h"
 
 #include "core/claims/initial_input.h"
-#include "core/run/replay.h"
+#include "core/run/checkpoints/replay.h"
 #include "lab_bench.h"
 #include "tests/support/test_main.h"
 

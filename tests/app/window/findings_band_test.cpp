@@ -7,7 +7,7 @@
 #include "core/findings/findings.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"
-#include "core/run/story.h"
+#include "core/run/stories/story.h"
 #include "program_font.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"

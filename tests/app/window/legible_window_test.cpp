@@ -3,7 +3,7 @@
 #include "app/window/appearance_controller.h"
 #include "app/window/files/files_controller.h"
 #include "app/window/studies/sweep_controller.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/sweep/sweep_folder.h"
 #include "legibility.h"
 #include "program_font.h"

@@ -2,7 +2,7 @@
 // The map of a sweep in the real window: opened, clicked, marked, trained live.
 #include "app/window/commands.h"
 #include "app/window/studies/sweep_controller.h"
-#include "core/backend/devices.h"
+#include "core/backend/devices/devices.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
 #include "small_recipe.h"

@@ -3,7 +3,7 @@
 // is named.
 #include "core/backend/grid/emulator.h"
 
-#include "core/backend/low_precision.h"
+#include "core/backend/shared/low_precision.h"
 #include "sample_kernels.h"
 #include "tests/support/test_main.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/probe/probe_result.h"
+#include "core/probe/interface/probe_result.h"
 #include "widgets/figures/figure.h"
 #include "widgets/figures/parts/recipe_facts.h"
 

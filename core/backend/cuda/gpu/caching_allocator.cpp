@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/caching_allocator.h"
 
-#include "core/backend/cuda/gpu/check.h"
-#include "core/backend/out_of_memory.h"
+#include "core/backend/cuda/launch/check.h"
+#include "core/backend/shared/out_of_memory.h"
 
 namespace normscope::cuda {
 

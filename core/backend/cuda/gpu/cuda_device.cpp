@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/cuda_device.h"
 
-#include "core/backend/cuda/cuda_ops.h"
 #include "core/backend/cuda/gpu/caching_allocator.h"
-#include "core/backend/cuda/gpu/check.h"
 #include "core/backend/cuda/gpu/lt_gemm.h"
 #include "core/backend/cuda/gpu/pinned_copies.h"
 #include "core/backend/cuda/gpu/stream_graph.h"
+#include "core/backend/cuda/launch/check.h"
+#include "core/backend/cuda/ops/cuda_ops.h"
 #include "core/backend/cuda/rounding_gemm.h"
 
 #include <mutex>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/lt_plans.h"
 
-#include "core/backend/cuda/gpu/check.h"
+#include "core/backend/cuda/launch/check.h"
 #include "core/base/error.h"
 
 namespace normscope::cuda {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/pinned_copies.h"
 
-#include "core/backend/cuda/gpu/check.h"
+#include "core/backend/cuda/launch/check.h"
 
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The entry of libnormscope_cuda.so (core/backend/plugin/cuda_plugin.h).
-#include "core/backend/cuda/gpu/check.h"
 #include "core/backend/cuda/gpu/cublas_lt.h"
 #include "core/backend/cuda/gpu/cuda_device.h"
+#include "core/backend/cuda/launch/check.h"
 #include "core/backend/plugin/cuda_plugin.h"
 #include "core/base/error.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/stream_graph.h"
 
-#include "core/backend/cuda/gpu/check.h"
+#include "core/backend/cuda/launch/check.h"
 
 namespace normscope::cuda {
 

@@ -4,7 +4,7 @@
 
 #include "core/backend/cuda/tiled/unroll.h"
 #include "core/backend/grid/tensor_core.h"
-#include "core/backend/low_precision.h"
+#include "core/backend/shared/low_precision.h"
 
 namespace normscope::cuda {
 

@@ -4,7 +4,7 @@
 
 #include "core/backend/cuda/tiled/rows_float.h"
 #include "core/backend/cuda/tiled/rows_tensor.h"
-#include "core/backend/shared_code.h"
+#include "core/backend/shared/shared_code.h"
 
 #include <cstddef>
 #include <limits>

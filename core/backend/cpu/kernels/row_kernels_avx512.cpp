@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/kernels/attention_kernels_impl.h"
+#include "core/backend/cpu/kernels/row_kernels_impl.h"
+#include "core/backend/cpu/kernels/row_kernels_isa.h"
+
+namespace normscope {
+
+struct Avx512Tag;
+
+template <class T>
+KernelTables<T> kernel_tables_avx512() {
+    return {RowKernelSet<Simd<T, Avx512Tag>>::table, AttentionKernelSet<Simd<T, Avx512Tag>>::table};
+}
+template KernelTables<float> kernel_tables_avx512<float>();
+template KernelTables<double> kernel_tables_avx512<double>();
+
+}  // namespace normscope

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/backend/cpu/linear_algebra/jit_gemm.h"
+
+#include "core/base/error.h"
+
+#include <libxsmm.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace normscope {
+
+namespace {
+
+// A block of op(B), at most 128 KiB, is read again for every row of A: it stays in the second-level cache.
+constexpr int kColumns = 64, kDepth = 512;
+constexpr int kMin = 16;  ///< rows or columns, below which OpenBLAS is as fast
+
+}  // namespace
+
+bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
+              const float* B, int ldb, bool add, float* C, int ldc) {
+    if (M < kMin || N < kMin || (transpose_a && transpose_b)) return false;
+    // libxsmm counts columns first: there GEMM computes Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
+    // operand must not be transposed. So a block of a B stored as [N, K] is transposed first.
+    thread_local std::vector<float> transposed;
+    if (transpose_b) transposed.resize(static_cast<std::size_t>(kColumns) * kDepth);
+    const float one = 1, zero = 0;
+    for (int n = 0; n < N; n += kColumns) {
+        const int columns = std::min(kColumns, N - n);
+        for (int k = 0; k < K; k += kDepth) {
+            const int depth = std::min(kDepth, K - k);
+            const int first_ld = transpose_b ? columns : ldb;
+            const float* beta = add || k > 0 ? &one : &zero;
+            const int flags = transpose_a ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
+            const auto kernel =
+                libxsmm_smmdispatch(columns, M, depth, &first_ld, &lda, &ldc, &one, beta, &flags, nullptr);
+            if (!kernel) {
+                if (n == 0 && k == 0) return false;
+                throw SystemError("GEMM: libxsmm has kernels for only a part of a shape");
+            }
+            const float* a = A + (transpose_a ? static_cast<std::ptrdiff_t>(k) * lda : k);
+            const float* b = B + (transpose_b ? static_cast<std::ptrdiff_t>(n) * ldb + k
+                                              : static_cast<std::ptrdiff_t>(k) * ldb + n);
+            if (transpose_b) {
+                libxsmm_otrans(transposed.data(), b, sizeof(float), depth, columns, ldb, columns);
+                b = transposed.data();
+            }
+            kernel(b, a, C + n);
+        }
+    }
+    return true;
+}
+
+}  // namespace normscope

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/cuda/launch/context.h"
+#include "core/backend/cuda/launch/gemm.h"
+#include "core/backend/device.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace normscope::cuda {
+
+/// The graph of the emulated device: captured calls, with their arguments of then.
+class CapturedCalls final : public Graph {
+  public:
+    /// moves: counts the blocks of scratch memory that moved. before: called before each of the calls.
+    CapturedCalls(const std::atomic<std::uint64_t>& moves, std::function<void()> before)
+        : moves_(moves), at_(moves), before_(std::move(before)) {}
+    std::vector<std::function<void()>>& calls() { return calls_; }
+    bool valid() const override { return moves_ == at_; }
+    void launch() override {
+        for (const auto& call : calls_) {
+            before_();
+            call();
+        }
+    }
+
+  private:
+    const std::atomic<std::uint64_t>& moves_;
+    std::uint64_t at_;
+    std::function<void()> before_;
+    std::vector<std::function<void()>> calls_;
+};
+
+/// A GEMM library of the host in the queue of a context, so that its calls are captured too.
+template <class T>
+class QueuedGemm final : public GemmLibrary<T> {
+  public:
+    QueuedGemm(Context& context, GemmLibrary<T>& library) : context_(context), library_(library) {}
+    void multiply(const Gemm<T>& g) override {
+        context_.queue().submit([this, g] { library_.multiply(g); });
+    }
+    void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override {
+        context_.queue().submit([=, this] { library_.linear(R, out, in, x, weight, bias, y); });
+    }
+
+  private:
+    Context& context_;
+    GemmLibrary<T>& library_;
+};
+
+/// The same for operands in 16 bits.
+class QueuedShortGemm final : public ShortGemmLibrary {
+  public:
+    QueuedShortGemm(Context& context, ShortGemmLibrary& library) : context_(context), library_(library) {}
+    void multiply(Rounding format, const Gemm<float, std::uint16_t>& g) override {
+        context_.queue().submit([this, format, g] { library_.multiply(format, g); });
+    }
+
+  private:
+    Context& context_;
+    ShortGemmLibrary& library_;
+};
+
+}  // namespace normscope::cuda

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: sums over rows, and the linear layers.
+#pragma once
+
+#include "core/backend/cuda/ops/elementwise.h"
+
+namespace normscope::cuda {
+
+inline constexpr unsigned kColumnThreads = 128;
+inline constexpr int kChunkRows = 64;
+
+/// One thread per column and chunk of rows: the chunk's sum, rows in order.
+template <class T, class Term>
+__global__ void column_chunks_kernel(int rows, int d, Term term, T* partial) {
+    const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (column >= d) return;
+    const int first = static_cast<int>(blockIdx.y) * kChunkRows;
+    const int end = first + kChunkRows < rows ? first + kChunkRows : rows;
+    T sum = 0;
+    for (int r = first; r < end; ++r) sum += term(r, column);
+    partial[static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(d) +
+            static_cast<std::size_t>(column)] = sum;
+}
+
+template <class T>
+struct AddChunks {
+    int chunks;
+    std::size_t d;
+    const T* partial;
+    T* sums;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t column) const {
+        T sum = sums[column];
+        for (int k = 0; k < chunks; ++k) sum += partial[static_cast<std::size_t>(k) * d + column];
+        sums[column] = sum;
+    }
+};
+
+template <class T>
+template <class Term>
+void CudaOps<T>::add_columns(const char* name, int rows, int d, Term term, T* sums) {
+    if (rows == 0 || d == 0) return;
+    const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
+    T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
+    const unsigned threads = std::min(kColumnThreads, whole_warps(static_cast<unsigned>(d)));
+    run(name, column_chunks_kernel<T, Term>,
+        grid::Shape{{blocks_for(static_cast<std::size_t>(d), threads), chunks}, {threads}}, rows, d, term,
+        partial);
+    each(name, static_cast<std::size_t>(d),
+         AddChunks<T>{static_cast<int>(chunks), static_cast<std::size_t>(d), partial, sums});
+}
+
+template <class T>
+struct ColumnEntry {
+    std::size_t d;
+    Rounding to;
+    const T* x;
+    NORMSCOPE_SHARED_CODE T operator()(int r, int column) const {
+        const T v = x[static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column)];
+        if constexpr (std::is_same_v<T, float>) return rounded(to, v);
+        return v;
+    }
+};
+template <class T>
+struct ColumnProduct {
+    std::size_t d;
+    const T *a, *x, *y;
+    NORMSCOPE_SHARED_CODE T operator()(int r, int column) const {
+        const std::size_t i = static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column);
+        return x[i] * y[i] * value_of(a);
+    }
+};
+template <class T>
+struct Fill {
+    T* x;
+    T value;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { x[i] = value; }
+};
+/// to[columns, rows] = from[rows, columns] transposed.
+template <class T>
+struct Transpose {
+    std::size_t rows, columns;
+    const T* from;
+    T* to;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        to[i] = from[i % rows * columns + i / rows];
+    }
+};
+
+template <class T>
+void CudaOps<T>::linear(int R, int out, int in, const T* x, const LinearWeights<T>& w, T* y) {
+    if (R > 0) gemm_.linear(R, out, in, x, w.weight, w.bias, y);
+}
+template <class T>
+void CudaOps<T>::linear_input_gradient(int R, int out, int in, const T* dy, const T* weight, T* dx) {
+    if (R > 0) gemm_.multiply({Form::Nn, R, in, out, {dy, out}, {weight, in}, {dx, in}});
+}
+template <class T>
+void CudaOps<T>::linear_weight_gradient(int R, int out, int in, const T* dy, const T* x, bool fresh, T* dW) {
+    gemm_.multiply({Form::Tn, out, in, R, {dy, out}, {x, in}, {dW, in}, 1, T(1), fresh ? T(0) : T(1)});
+}
+template <class T>
+void CudaOps<T>::column_sums(int R, int d, const T* x, T* sums) {
+    const auto width = static_cast<std::size_t>(d);
+    if (rounding_ == Rounding::None || policy_ == PrecisionPolicy::Pure) {
+        add_columns("column_sums", R, d, ColumnEntry<T>{width, Rounding::None, x}, sums);
+        return round_pure(width, sums);
+    }
+    // Autocast: the rounded sum of rounded rows, added in float32.
+    T* low = work(Work::ColumnSums, width);  // attention's bias gradient passes x in Work::Gradient
+    each("column_sums", width, Fill<T>{low, T(0)});
+    add_columns("column_sums", R, d, ColumnEntry<T>{width, rounding_, x}, low);
+    round_low(width, low);
+    each("column_sums", width, Axpby<T>{nullptr, sums, nullptr, low, sums});
+}
+template <class T>
+void CudaOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y, T* sums) {
+    add_columns("column_products", R, d, ColumnProduct<T>{static_cast<std::size_t>(d), a, x, y}, sums);
+    round_pure(static_cast<std::size_t>(d), sums);
+}
+template <class T>
+void CudaOps<T>::transpose_weight(int out, int in, const T* weight, T* transposed) {
+    each("transpose_weight", area(out, in),
+         Transpose<T>{static_cast<std::size_t>(out), static_cast<std::size_t>(in), weight, transposed});
+    if (policy_ == PrecisionPolicy::Autocast) round_low(area(out, in), transposed);
+}
+
+}  // namespace normscope::cuda

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid.
+#include "core/backend/cuda/ops/attention.h"
+#include "core/backend/cuda/ops/loss.h"
+#include "core/backend/cuda/ops/optimizer.h"
+
+namespace normscope::cuda {
+
+template class CudaOps<double>;
+
+}  // namespace normscope::cuda

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: loops over entries and over the pieces of an arena.
+#pragma once
+
+#include "core/backend/cuda/ops/cuda_ops.h"
+
+#include <algorithm>
+
+namespace normscope::cuda {
+
+inline constexpr unsigned kThreads = 256;
+inline constexpr std::size_t kEntriesPerThread = 4;
+inline unsigned whole_warps(unsigned threads) {
+    return (threads + 31) / 32 * 32;
+}
+
+template <class Body>
+__global__ void each_kernel(std::size_t count, Body body) {
+    const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += step)
+        body(i);
+}
+
+/// One block for each of the pieces first, first + 1, …; step(i, constants) for each of its entries, with
+/// constants = step.constants(whether it decays). Nothing where it has a clipping
+/// factor and that is kNoUpdate.
+template <class Step>
+__global__ void pieces_kernel(const ArenaPiece* pieces, int first, Step step) {
+    if constexpr (requires { step.clip; })
+        if (*step.clip == kNoUpdate) return;
+    const ArenaPiece piece = pieces[first + static_cast<int>(blockIdx.x)];
+    const auto constants = step.constants(piece.decays);
+    for (std::size_t i = threadIdx.x; i < piece.count; i += blockDim.x) step(piece.offset + i, constants);
+}
+inline grid::Shape one_block_each(int pieces) {
+    return {{static_cast<unsigned>(pieces)}, {kThreads}};
+}
+
+/// A coefficient in device memory; null is 1.
+template <class T>
+NORMSCOPE_SHARED_CODE inline T value_of(const T* coefficient) {
+    return coefficient ? *coefficient : T(1);
+}
+
+template <class T>
+template <class Body>
+void CudaOps<T>::each(const char* name, std::size_t count, Body body) {
+    if (count == 0) return;
+    run(name, each_kernel<Body>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count,
+        body);
+}
+
+struct RoundTo {
+    Rounding to;
+    float* x;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { x[i] = rounded(to, x[i]); }
+};
+
+template <class T>
+void CudaOps<T>::round_low(std::size_t count, T* x) {
+    if constexpr (std::is_same_v<T, float>)
+        if (rounding_ != Rounding::None) each("round", count, RoundTo{rounding_, x});
+}
+
+}  // namespace normscope::cuda

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: what computes each entry from entries at its place.
+#pragma once
+
+#include "core/backend/cuda/ops/each.h"
+#include "core/backend/row/activation.h"
+#include "core/backend/row/elementwise.h"
+#include "core/backend/row/soft_cap.h"
+#include "core/backend/row/swiglu.h"
+
+namespace normscope::cuda {
+
+template <class T>
+struct EachCoefficients {
+    const CoefficientRule* rules;
+    int d_head;
+    const Numerics* numbers;
+    const T* parameters;
+    PassCoefficients<T>* pass;
+    SublayerCoefficients<T>* out;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        if (i == 0) *pass = whole_pass_coefficients<T>(*numbers, d_head);
+        // Two statements: GCC does not instrument a call's store of its result.
+        const SublayerCoefficients<T> coefficients = sublayer_coefficients<T>(rules[i], *numbers, parameters);
+        out[i] = coefficients;
+    }
+};
+template <class T, Activation A>
+struct Activate {
+    const T* h;
+    T *a, *slope;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        const auto at = row::activation<Serial<T>, A>(h[i]);
+        a[i] = at.value;
+        slope[i] = at.slope;
+    }
+};
+template <class T>
+struct Multiply {
+    const T *x, *y;
+    T* out;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        row::multiply<Serial<T>>(1, 1, x + i, y + i, out + i);
+    }
+};
+template <class T>
+struct Axpby {
+    const T *a, *x, *b, *y;
+    T* out;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        row::axpby<Serial<T>>(1, value_of(a), x + i, value_of(b), y + i, out + i);
+    }
+};
+template <class T>
+struct Scale {
+    const T *a, *x;
+    T* out;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        row::scale<Serial<T>>(1, value_of(a), x + i, out + i);
+    }
+};
+template <class T>
+struct ScaleColumns {
+    std::size_t d;
+    const T *w, *x;
+    T* out;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        row::multiply<Serial<T>>(1, 1, w + i % d, x + i, out + i);
+    }
+};
+template <class T>
+struct SwiGlu {
+    std::size_t width;
+    const T* pre;
+    T* a;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        const T* g = pre + i / width * 2 * width + i % width;
+        row::swiglu<Serial<T>>(1, g, g + width, a + i);
+    }
+};
+template <class T>
+struct SwiGluVjp {
+    std::size_t width;
+    const T *pre, *da;
+    T* dpre;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        const std::size_t at = i / width * 2 * width + i % width;
+        row::swiglu_backward<Serial<T>>(1, pre + at, pre + at + width, da + i, dpre + at, dpre + at + width);
+    }
+};
+template <class T>
+struct SwiGluJvp {
+    std::size_t width;
+    const T *pre, *tpre;
+    T* ta;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        const std::size_t at = i / width * 2 * width + i % width;
+        row::swiglu_tangent<Serial<T>>(1, pre + at, pre + at + width, tpre + at, tpre + at + width, ta + i);
+    }
+};
+template <class T>
+struct SoftCap {
+    T cap;
+    T* x;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { row::soft_cap<Serial<T>>(1, cap, x + i); }
+};
+template <class T>
+struct SoftCapVjp {
+    T cap;
+    const T *y, *g;
+    T* out;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        row::soft_cap_derivative<Serial<T>>(1, cap, y + i, g + i, out + i);
+    }
+};
+/// One block per piece of an arena.
+template <class T>
+struct Zero {
+    T* arena;
+    NORMSCOPE_SHARED_CODE int constants(bool) const { return 0; }
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i, int) const { arena[i] = T(0); }
+};
+
+inline std::size_t area(int rows, int columns) {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+template <class T>
+void CudaOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
+                                   const Numerics* numbers, const T* parameters, PassCoefficients<T>* pass,
+                                   SublayerCoefficients<T>* out) {
+    each("pass_coefficients", static_cast<std::size_t>(sublayers),
+         EachCoefficients<T>{rules, d_head, numbers, parameters, pass, out});
+}
+
+template <class T>
+void CudaOps<T>::copy(std::size_t count, const T* from, T* to) {
+    if (count > 0) context_.copy(to, from, count * sizeof(T));
+}
+template <class T>
+void CudaOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
+    if (count > 0) run("zero", pieces_kernel<Zero<T>>, one_block_each(count), pieces, 0, Zero<T>{arena});
+}
+
+template <class T>
+void CudaOps<T>::activation(Activation kind, std::size_t count, const T* h, T* a, T* slope) {
+    switch (kind) {
+        case Activation::GeluTanh:
+            each("activation", count, Activate<T, Activation::GeluTanh>{h, a, slope});
+            break;
+        case Activation::GeluErf:
+            each("activation", count, Activate<T, Activation::GeluErf>{h, a, slope});
+            break;
+        case Activation::Relu:
+            each("activation", count, Activate<T, Activation::Relu>{h, a, slope});
+            break;
+        case Activation::Silu:
+        case Activation::SwiGlu:
+            each("activation", count, Activate<T, Activation::Silu>{h, a, slope});
+            break;
+    }
+    round_low(count, a);
+}
+template <class T>
+void CudaOps<T>::multiply(std::size_t count, const T* x, const T* y, T* out) {
+    each("multiply", count, Multiply<T>{x, y, out});
+    round_low(count, out);
+}
+template <class T>
+void CudaOps<T>::swiglu(int R, int width, const T* pre, T* a) {
+    each("swiglu", area(R, width), SwiGlu<T>{static_cast<std::size_t>(width), pre, a});
+    round_low(area(R, width), a);
+}
+template <class T>
+void CudaOps<T>::swiglu_vjp(int R, int width, const T* pre, const T* da, T* dpre) {
+    each("swiglu_vjp", area(R, width), SwiGluVjp<T>{static_cast<std::size_t>(width), pre, da, dpre});
+    round_low(area(R, 2 * width), dpre);
+}
+template <class T>
+void CudaOps<T>::swiglu_jvp(int R, int width, const T* pre, const T* tpre, T* ta) {
+    each("swiglu_jvp", area(R, width), SwiGluJvp<T>{static_cast<std::size_t>(width), pre, tpre, ta});
+    round_low(area(R, width), ta);
+}
+template <class T>
+void CudaOps<T>::axpby(std::size_t count, const T* a, const T* x, const T* b, const T* y, T* out) {
+    each("axpby", count, Axpby<T>{a, x, b, y, out});
+    round_pure(count, out);
+}
+template <class T>
+void CudaOps<T>::scale(std::size_t count, const T* a, const T* x, T* out) {
+    each("scale", count, Scale<T>{a, x, out});
+    round_pure(count, out);
+}
+template <class T>
+void CudaOps<T>::scale_columns(int R, int d, const T* w, const T* x, T* out) {
+    each("scale_columns", area(R, d), ScaleColumns<T>{static_cast<std::size_t>(d), w, x, out});
+    round_pure(area(R, d), out);
+}
+template <class T>
+void CudaOps<T>::soft_cap(std::size_t count, T cap, T* x) {
+    each("soft_cap", count, SoftCap<T>{cap, x});
+    round_low(count, x);
+}
+template <class T>
+void CudaOps<T>::soft_cap_vjp(std::size_t count, T cap, const T* y, const T* g, T* out) {
+    each("soft_cap_vjp", count, SoftCapVjp<T>{cap, y, g, out});
+    round_low(count, out);
+}
+template <class T>
+void CudaOps<T>::round_weights(std::size_t count, T* weights) {
+    round_pure(count, weights);
+}
+
+}  // namespace normscope::cuda

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: norms, one warp per normalised piece of a row.
+#pragma once
+
+#include "core/backend/cuda/launch/warp.h"
+#include "core/backend/cuda/ops/columns.h"
+#include "core/backend/row/norm.h"
+
+namespace normscope::cuda {
+
+/// Pieces of d entries: `pieces` neighbouring ones in each of rows `stride` apart.
+template <class P>
+struct PieceRows {
+    P* data;
+    std::size_t stride;
+    int pieces, d;
+    NORMSCOPE_SHARED_CODE P* at(int i) const {
+        return data + static_cast<std::size_t>(i / pieces) * stride +
+               static_cast<std::size_t>(i % pieces) * static_cast<std::size_t>(d);
+    }
+};
+template <class P>
+PieceRows<P> dense_rows(P* data, int d) {
+    return {data, static_cast<std::size_t>(d), 1, d};
+}
+
+/// The piece of the tape that piece i of a gradient or a tangent belongs to, where several directions share
+/// the rows first … first + rows − 1 of a tape.
+struct TapePiece {
+    int first, rows, pieces;
+    NORMSCOPE_SHARED_CODE int of(int i) const { return (first + i / pieces % rows) * pieces + i % pieces; }
+};
+
+template <class T, bool Centred>
+__global__ void norm_forward_kernel(int count, PieceRows<const T> x, const T* eps, const T* gamma,
+                                    const T* beta, const T* scale, NormStatistics<T> statistics,
+                                    PieceRows<T> y) {
+    const int i = row_of_warp();
+    if (i >= count) return;
+    T mean, rstd;
+    row::norm_statistics<Warp<T>, Centred>(x.at(i), x.d, *eps, mean, rstd);
+    row::norm_apply<Warp<T>>(x.at(i), x.d, mean, rstd, gamma, beta, value_of(scale), y.at(i));
+    if (Warp<T>::lane() != 0) return;
+    statistics.mean[i] = mean;
+    statistics.rstd[i] = rstd;
+}
+
+/// out = (add ? out : 0) + scale·C(weight ∘ u), then times `after`: both directions of the Jacobian.
+template <class T, bool Centred>
+__global__ void norm_project_kernel(int count, TapePiece tape, PieceRows<const T> x,
+                                    NormStatistics<T> statistics, const T* weight, const T* after,
+                                    const T* scale, bool add, PieceRows<const T> u, PieceRows<T> out) {
+    const int i = row_of_warp();
+    if (i >= count) return;
+    const int of = tape.of(i);
+    T* to = out.at(i);
+    row::norm_project<Warp<T>, Centred>(x.at(of), x.d, statistics.mean[of], statistics.rstd[of], weight,
+                                        u.at(i), value_of(scale), add, to);
+    if (after)
+        for_lanes<Warp<T>>(x.d, [&](int k, auto part) {
+            Warp<T>::store(to + k, Warp<T>::load(to + k, part) * Warp<T>::load(after + k, part), part);
+        });
+}
+
+/// The terms of dγ and dβ.
+template <class T>
+struct GammaTerm {
+    PieceRows<const T> x;
+    NormStatistics<T> statistics;
+    PieceRows<const T> dy;
+    const T* scale;
+    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const {
+        const T x_hat = (x.at(i)[column] - statistics.mean[i]) * statistics.rstd[i];
+        return dy.at(i)[column] * value_of(scale) * x_hat;
+    }
+};
+template <class T>
+struct BetaTerm {
+    PieceRows<const T> dy;
+    const T* scale;
+    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const { return dy.at(i)[column] * value_of(scale); }
+};
+
+/// The kernel of this kind, by whether it subtracts the mean.
+inline bool centred(NormKind kind) {
+    switch (kind) {
+        case NormKind::LayerNorm:
+            return true;
+        case NormKind::RmsNorm:
+            return false;
+    }
+    return false;
+}
+template <class T>
+auto norm_forward_of(NormKind kind) {
+    return centred(kind) ? norm_forward_kernel<T, true> : norm_forward_kernel<T, false>;
+}
+template <class T>
+auto norm_project_of(NormKind kind) {
+    return centred(kind) ? norm_project_kernel<T, true> : norm_project_kernel<T, false>;
+}
+
+template <class T>
+void CudaOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* scale, T* y) {
+    if (n.rows == 0) return;
+    run("norm_forward", norm_forward_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
+        dense_rows(n.x, n.d), eps, n.gamma, n.beta, scale, n.statistics, dense_rows(y, n.d));
+    round_pure(area(n.rows, n.d), y);
+}
+
+template <class T>
+void CudaOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
+                          T* dbeta) {
+    if (n.rows == 0) return;
+    const auto x = dense_rows(n.x, n.d), gradient = dense_rows(dy, n.d);
+    // Before dx, which may be dy, is written.
+    if (dgamma) {
+        add_columns("norm_gamma", n.rows, n.d, GammaTerm<T>{x, n.statistics, gradient, scale}, dgamma);
+        round_pure(static_cast<std::size_t>(n.d), dgamma);
+        if (dbeta) {
+            add_columns("norm_beta", n.rows, n.d, BetaTerm<T>{gradient, scale}, dbeta);
+            round_pure(static_cast<std::size_t>(n.d), dbeta);
+        }
+    }
+    run("norm_vjp", norm_project_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
+        TapePiece{0, n.rows, 1}, x, n.statistics, n.gamma, nullptr, scale, add, gradient,
+        dense_rows(dx, n.d));
+    round_pure(area(n.rows, n.d), dx);
+}
+
+template <class T>
+void CudaOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
+    if (n.rows == 0) return;
+    run("norm_jvp", norm_project_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
+        TapePiece{0, n.rows, 1}, dense_rows(n.x, n.d), n.statistics, nullptr, n.gamma, scale, false,
+        dense_rows(tx, n.d), dense_rows(ty, n.d));
+    round_pure(area(n.rows, n.d), ty);
+}
+
+}  // namespace normscope::cuda

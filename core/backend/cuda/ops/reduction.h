@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by cuda_ops_float.cpp and cuda_ops_double.cpp: sums over many entries, in float64. Each block
+// reduces a chunk of fixed size, one block the chunks, by the same tree: the order depends on the count
+// alone.
+#pragma once
+
+#include "core/backend/cuda/ops/each.h"
+
+#include <cstdint>
+
+namespace normscope::cuda {
+
+inline constexpr unsigned kWarps = kThreads / 32;
+inline constexpr std::size_t kReductionChunk = 4096;
+
+struct Sum {
+    using value = double;
+    static NORMSCOPE_SHARED_CODE double none() { return 0; }
+    NORMSCOPE_SHARED_CODE double operator()(double a, double b) const { return a + b; }
+};
+struct Least {
+    using value = long long;
+    static NORMSCOPE_SHARED_CODE long long none() { return INT64_MAX; }
+    NORMSCOPE_SHARED_CODE long long operator()(long long a, long long b) const { return b < a ? b : a; }
+};
+
+/// Over the values of a block of kThreads threads; the result is thread 0's. Once in a kernel.
+template <class Op>
+__device__ inline typename Op::value block_reduce(typename Op::value v) {
+    NORMSCOPE_SHARED(typename Op::value, warps, kWarps);
+    v = grid::warp_reduce(v, Op{});
+    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
+    __syncthreads();
+    if (threadIdx.x != 0) return v;
+    v = warps[0];
+    for (unsigned w = 1; w < kWarps; ++w) v = Op{}(v, warps[w]);
+    return v;
+}
+
+template <class Op, class Term>
+__global__ void chunks_kernel(std::size_t count, Term term, typename Op::value* partial) {
+    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * kReductionChunk;
+    const std::size_t end = count - begin < kReductionChunk ? count : begin + kReductionChunk;
+    typename Op::value v = Op::none();
+    for (std::size_t i = begin + threadIdx.x; i < end; i += kThreads) v = Op{}(v, term(i));
+    v = block_reduce<Op>(v);
+    if (threadIdx.x == 0) partial[blockIdx.x] = v;
+}
+
+template <class Op, class Finish>
+__global__ void finish_kernel(unsigned chunks, const typename Op::value* partial, Finish finish) {
+    typename Op::value v = Op::none();
+    for (unsigned i = threadIdx.x; i < chunks; i += kThreads) v = Op{}(v, partial[i]);
+    v = block_reduce<Op>(v);
+    if (threadIdx.x == 0) finish(v);
+}
+
+template <class T>
+template <class Term, class Finish>
+void CudaOps<T>::reduce(const char* name, std::size_t count, Term term, Finish finish) {
+    using Op = typename Term::op;
+    using Value = typename Op::value;
+    const unsigned chunks = blocks_for(count, kReductionChunk);
+    Value* partial =
+        static_cast<Value*>(context_.workspace(Work::Reduction, sizeof(Value) * (chunks > 0 ? chunks : 1)));
+    if (chunks > 0)
+        run(name, chunks_kernel<Op, Term>, grid::Shape{{chunks}, {kThreads}}, count, term, partial);
+    run(name, finish_kernel<Op, Finish>, grid::Shape{{1}, {kThreads}}, chunks, partial, finish);
+}
+
+template <class T>
+struct Dot {
+    using op = Sum;
+    const T *x, *y;
+    NORMSCOPE_SHARED_CODE double operator()(std::size_t i) const {
+        return static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    }
+};
+template <class T>
+struct Values {
+    using op = Sum;
+    const T* x;
+    NORMSCOPE_SHARED_CODE double operator()(std::size_t i) const { return static_cast<double>(x[i]); }
+};
+template <class T>
+struct NotFinite {
+    using op = Least;
+    const T* x;
+    NORMSCOPE_SHARED_CODE long long operator()(std::size_t i) const {
+        return x[i] - x[i] == T(0) ? Least::none() : static_cast<long long>(i);
+    }
+};
+
+template <class T>
+struct AddProduct {
+    const double* factor;
+    T* out;
+    NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += static_cast<T>(*factor * total); }
+};
+struct Add {
+    double* out;
+    NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += total; }
+};
+struct AddOver {
+    double count, divisor;
+    double* out;
+    NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += total / count / divisor; }
+};
+struct Store {
+    double* out;
+    NORMSCOPE_SHARED_CODE void operator()(double total) const { *out = total; }
+};
+struct RootOver {
+    const double* divisor;
+    double* norm;
+    NORMSCOPE_SHARED_CODE void operator()(double total) const {
+        *norm = std::sqrt(total) / (divisor ? *divisor : 1);
+    }
+};
+struct StorePlace {
+    std::int64_t* place;
+    NORMSCOPE_SHARED_CODE void operator()(long long first) const {
+        *place = first == Least::none() ? -1 : static_cast<std::int64_t>(first);
+    }
+};
+
+/// The shards' gradients, by value in a launch.
+template <class T>
+struct Shards {
+    static constexpr int most = 16;
+    const T* at[most];
+    int count;
+};
+
+/// total = Σ shards at each piece, and its Σ total².
+template <class T>
+__global__ void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T> shards, T* total,
+                                  double* squares) {
+    const int i = first + static_cast<int>(blockIdx.x);
+    const ArenaPiece piece = pieces[i];
+    double sum_of_squares = 0;
+    for (std::size_t k = threadIdx.x; k < piece.count; k += kThreads) {
+        T sum = shards.at[0][piece.offset + k];
+        for (int s = 1; s < shards.count; ++s) sum += shards.at[s][piece.offset + k];
+        if (total) total[piece.offset + k] = sum;
+        sum_of_squares += static_cast<double>(sum) * static_cast<double>(sum);
+    }
+    sum_of_squares = block_reduce<Sum>(sum_of_squares);
+    if (threadIdx.x == 0) squares[i] = sum_of_squares;
+}
+
+template <class T>
+void CudaOps<T>::add_dot(std::size_t count, const T* x, const T* y, const double* factor, T* out) {
+    reduce("add_dot", count, Dot<T>{x, y}, AddProduct<T>{factor, out});
+}
+template <class T>
+void CudaOps<T>::add_squares(std::size_t count, const T* x, double* out) {
+    reduce("add_squares", count, Dot<T>{x, x}, Add{out});
+}
+template <class T>
+void CudaOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
+    reduce("add_mean", count, Values<T>{x}, AddOver{static_cast<double>(count), divisor, sum});
+}
+template <class T>
+void CudaOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
+                               double* squares) {
+    if (end > first)
+        run("piece_squares", sum_shards_kernel<T>, one_block_each(end - first), pieces, first,
+            Shards<T>{{arena}, 1}, nullptr, squares);
+}
+template <class T>
+void CudaOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int count, const T* const* shards,
+                            T* total, double* squares) {
+    if (end <= first) return;
+    Shards<T> some{};
+    for (int s = 0; s < count;) {
+        some.count = 0;
+        if (s > 0) some.at[some.count++] = total;  // the sum of those before
+        while (s < count && some.count < Shards<T>::most) some.at[some.count++] = shards[s++];
+        run("sum_shards", sum_shards_kernel<T>, one_block_each(end - first), pieces, first, some, total,
+            squares);
+    }
+}
+template <class T>
+void CudaOps<T>::norm_of_squares(int count, const double* squares, const double* divisor, double* norm) {
+    reduce("norm_of_squares", static_cast<std::size_t>(count), Values<double>{squares},
+           RootOver{divisor, norm});
+}
+template <class T>
+void CudaOps<T>::find_first_non_finite(std::size_t count, const T* x, std::int64_t* place) {
+    reduce("find_first_non_finite", count, NotFinite<T>{x}, StorePlace{place});
+}
+
+}  // namespace normscope::cuda

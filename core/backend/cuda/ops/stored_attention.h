@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Included by attention.h: attention between its projections with stored probabilities, as batched GEMMs of
+// one head over all sequences, and row kernels.
+#pragma once
+
+#include "core/backend/cuda/launch/warp.h"
+#include "core/backend/cuda/ops/each.h"
+#include "core/backend/row/softmax.h"
+
+#include <algorithm>
+
+namespace normscope::cuda {
+
+/// Sizes and offsets in the fused [q | k | v] rows.
+struct HeadPlaces {
+    explicit HeadPlaces(const AttentionShape& s)
+        : d(s.d),
+          dh(s.d_head()),
+          d_kv(s.d_kv()),
+          heads(s.heads),
+          group(s.heads / s.kv_heads),
+          width(s.width()),
+          n(s.n) {}
+    int d, dh, d_kv, heads, group, width, n;
+    std::size_t q(int h) const { return static_cast<std::size_t>(h) * static_cast<std::size_t>(dh); }
+    std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }
+    std::size_t v(int h) const { return static_cast<std::size_t>(d + d_kv + h / group * dh); }
+    std::size_t map() const { return area(n, n); }
+    std::size_t map(int h) const { return static_cast<std::size_t>(h) * map(); }
+    /// From one sequence to the next: of qkv rows, of rows of d, of maps.
+    std::size_t next_qkv() const { return area(n, width); }
+    std::size_t next_row() const { return area(n, d); }
+    std::size_t next_map() const { return static_cast<std::size_t>(heads) * map(); }
+};
+
+/// The rows of attention maps, `rows` of each: row i is of token first + i mod rows.
+struct MapRows {
+    int rows, first, n;
+    bool causal;
+    NORMSCOPE_SHARED_CODE int length(int i) const { return causal ? first + i % rows + 1 : n; }
+};
+
+/// Row i of [count, n] becomes softmax(scale·row), zero after its length.
+template <class T>
+__global__ void softmax_kernel(int count, MapRows map, const T* scale, T* scores) {
+    const int i = row_of_warp();
+    if (i >= count) return;
+    T* s = scores + static_cast<std::size_t>(i) * static_cast<std::size_t>(map.n);
+    const int length = map.length(i);
+    row::softmax<Warp<T>>(s, length, *scale);
+    for (int k = length + Warp<T>::lane(); k < map.n; k += 32) s[k] = 0;
+}
+
+/// Row i of [count, n] becomes scale·(diag(p) − ppᵀ) times itself, zero after its length. Its p is row
+/// first + i mod rows of map i / rows mod maps.
+template <class T>
+__global__ void softmax_project_kernel(int count, MapRows map, int maps, const T* scale, const T* p,
+                                       T* gradient) {
+    const int i = row_of_warp();
+    if (i >= count) return;
+    const auto n = static_cast<std::size_t>(map.n);
+    T* g = gradient + static_cast<std::size_t>(i) * n;
+    const std::size_t at = static_cast<std::size_t>(i / map.rows % maps) * n +
+                           static_cast<std::size_t>(map.first + i % map.rows);
+    const int length = map.length(i);
+    row::softmax_project<Warp<T>>(p + at * n, g, length, *scale, g);
+    for (int k = length + Warp<T>::lane(); k < map.n; k += 32) g[k] = 0;
+}
+
+template <class T>
+void CudaOps<T>::stored_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
+                                const AttentionTape<T>& tape) {
+    const HeadPlaces s(shape);
+    const int n = s.n;
+    for (int h = 0; h < s.heads; ++h)
+        gemm_.multiply({Form::Nt,
+                        n,
+                        n,
+                        s.dh,
+                        {tape.qkv + s.q(h), s.width, s.next_qkv()},
+                        {tape.qkv + s.k(h), s.width, s.next_qkv()},
+                        {tape.probabilities + s.map(h), n, s.next_map()},
+                        sequences});
+    const int rows = sequences * s.heads * n;
+    run("softmax", softmax_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows,
+        MapRows{n, 0, n, shape.causal}, w.scale, tape.probabilities);
+    round_pure(area(rows, n), tape.probabilities);
+    for (int h = 0; h < s.heads; ++h)
+        gemm_.multiply({Form::Nn,
+                        n,
+                        s.dh,
+                        n,
+                        {tape.probabilities + s.map(h), n, s.next_map()},
+                        {tape.qkv + s.v(h), s.width, s.next_qkv()},
+                        {tape.mixed + s.q(h), s.d, s.next_row()},
+                        sequences});
+}
+
+template <class T>
+void CudaOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int directions,
+                            const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* dmixed,
+                            T* dqkv) {
+    const HeadPlaces s(shape);
+    const int n = s.n, maps = sequences * s.heads;
+    T* const ds = work(Work::Scores, static_cast<std::size_t>(maps) * s.map());
+    for (int k = 0; k < directions; ++k) {
+        const T* dout = dmixed + static_cast<std::size_t>(k * sequences) * s.next_row();
+        T* to = dqkv + static_cast<std::size_t>(k * sequences) * s.next_qkv();
+        for (int h = 0; h < s.heads; ++h)
+            gemm_.multiply({Form::Nt,
+                            n,
+                            n,
+                            s.dh,
+                            {dout + s.q(h), s.d, s.next_row()},
+                            {tape.qkv + s.v(h), s.width, s.next_qkv()},
+                            {ds + s.map(h), n, s.next_map()},
+                            sequences});
+        run("softmax_project", softmax_project_kernel<T>, one_warp_each(area(maps, n)), maps * n,
+            MapRows{n, 0, n, shape.causal}, maps, w.scale, tape.probabilities, ds);
+        round_pure(static_cast<std::size_t>(maps) * s.map(), ds);
+        for (int h = 0; h < s.heads; ++h) {
+            const Operand<const T> scores{ds + s.map(h), n, s.next_map()};
+            gemm_.multiply({Form::Nn,
+                            n,
+                            s.dh,
+                            n,
+                            scores,
+                            {tape.qkv + s.k(h), s.width, s.next_qkv()},
+                            {to + s.q(h), s.width, s.next_qkv()},
+                            sequences});
+            // The heads of a group add up at their key and value.
+            const T kept = h % s.group == 0 ? T(0) : T(1);
+            gemm_.multiply({Form::Tn,
+                            n,
+                            s.dh,
+                            n,
+                            {tape.probabilities + s.map(h), n, s.next_map()},
+                            {dout + s.q(h), s.d, s.next_row()},
+                            {to + s.v(h), s.width, s.next_qkv()},
+                            sequences,
+                            T(1),
+                            kept});
+            gemm_.multiply({Form::Tn,
+                            n,
+                            s.dh,
+                            n,
+                            scores,
+                            {tape.qkv + s.q(h), s.width, s.next_qkv()},
+                            {to + s.k(h), s.width, s.next_qkv()},
+                            sequences,
+                            T(1),
+                            kept});
+        }
+    }
+}
+
+template <class T>
+void CudaOps<T>::stored_jvp(const AttentionShape& shape, int first_token, int directions,
+                            const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tqkv,
+                            T* tmixed) {
+    const HeadPlaces s(shape);
+    const int n = s.n, m = n - first_token;
+    // Directions in groups whose maps fit in a buffer of bounded size; the results do not depend on it.
+    constexpr std::size_t kMapEntries = std::size_t{1} << 24;
+    const std::size_t entries = static_cast<std::size_t>(s.heads) * area(m, n);
+    const int group = static_cast<int>(
+        std::clamp<std::size_t>(kMapEntries / entries, 1, static_cast<std::size_t>(directions)));
+    T* const scores = work(Work::Scores, static_cast<std::size_t>(group) * entries);
+    const T* const moved = tape.qkv + area(first_token, s.width);  // the tokens that the directions touch
+    for (int k = 0; k < directions; k += group) {
+        const int count = std::min(group, directions - k);
+        const T* const rows = tqkv + area(k * m, s.width);
+        for (int h = 0; h < s.heads; ++h) {
+            const Operand<T> map{scores + static_cast<std::size_t>(h) * area(m, n), n, entries};
+            // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
+            gemm_.multiply({Form::Nt,
+                            m,
+                            n,
+                            s.dh,
+                            {rows + s.q(h), s.width, area(m, s.width)},
+                            {tape.qkv + s.k(h), s.width, 0},
+                            map,
+                            count});
+            gemm_.multiply({Form::Nt,
+                            m,
+                            m,
+                            s.dh,
+                            {moved + s.q(h), s.width, 0},
+                            {rows + s.k(h), s.width, area(m, s.width)},
+                            {map.data + first_token, n, entries},
+                            count,
+                            T(1),
+                            T(1)});
+        }
+        const int map_rows = count * s.heads * m;
+        run("softmax_project", softmax_project_kernel<T>, one_warp_each(static_cast<std::size_t>(map_rows)),
+            map_rows, MapRows{m, first_token, n, shape.causal}, s.heads, w.scale, tape.probabilities, scores);
+        round_pure(area(map_rows, n), scores);
+        for (int h = 0; h < s.heads; ++h) {
+            const Operand<T> to{tmixed + area(k * m, s.d) + s.q(h), s.d, area(m, s.d)};
+            gemm_.multiply({Form::Nn,
+                            m,
+                            s.dh,
+                            n,
+                            {scores + static_cast<std::size_t>(h) * area(m, n), n, entries},
+                            {tape.qkv + s.v(h), s.width, 0},
+                            to,
+                            count});
+            gemm_.multiply({Form::Nn,
+                            m,
+                            s.dh,
+                            m,
+                            {tape.probabilities + s.map(h) + area(first_token, n) +
+                                 static_cast<std::size_t>(first_token),
+                             n, 0},
+                            {rows + s.v(h), s.width, area(m, s.width)},
+                            to,
+                            count,
+                            T(1),
+                            T(1)});
+        }
+    }
+}
+
+}  // namespace normscope::cuda

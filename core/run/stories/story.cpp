@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/run/stories/story.h"
+
+#include "core/base/error.h"
+#include "core/base/json_object.h"
+#include "core/recipe/hot_knobs.h"
+#include "core/run/complete.h"
+
+#include <algorithm>
+#include <set>
+
+namespace normscope {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t kMaxSteps = 1'000'000'000;
+
+/// Reads the parts of a story. `where` names the object that is read, for messages.
+class Reader {
+  public:
+    Reader(Story& story, std::string where) : story_(story), where_(std::move(where)) {}
+
+    void read(const json& value, const std::vector<std::string>& settings) {
+        const JsonObject object(value, where_, {"format", "version", "title", "runs", "steps"});
+        if (object.text("format") != "normscope-story" || whole(object, "version").value_or(0) != 2)
+            throw InputError(where_, "not a story", "format normscope-story, version 2");
+        story_.title = object.text("title");
+        for (const json& run : object.list("runs")) read_run(run, settings);
+        for (const json& step : object.list("steps")) read_step(step);
+        if (story_.runs.empty()) throw InputError(where_ + ": runs", "there is none", "at least one");
+        if (story_.steps.empty()) throw InputError(where_ + ": steps", "there is none", "at least one");
+    }
+
+  private:
+    static std::optional<std::int64_t> whole(const JsonObject& object, const char* key) {
+        if (!object.has(key)) return std::nullopt;
+        return object.whole(key, 0, kMaxSteps);
+    }
+    std::size_t run_named(const JsonObject& object, const char* key) const {
+        const std::string name = object.text(key);
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < story_.runs.size(); ++i) {
+            if (story_.runs[i].name == name) return i;
+            names.push_back(printable(story_.runs[i].name));
+        }
+        throw InputError(object.at(key), printable(name) + " does not exist", joined(names));
+    }
+
+    void read_run(const json& value, const std::vector<std::string>& settings) {
+        const JsonObject run(value, where_ + ": runs." + std::to_string(story_.runs.size()),
+                             {"name", "preset", "set"});
+        std::vector<std::string> all = run.texts("set");
+        all.insert(all.end(), settings.begin(), settings.end());
+        const std::string name = run.text("name");
+        for (const Story::Run& other : story_.runs)
+            if (other.name == name)
+                throw InputError(run.at("name"), printable(name) + " is taken", "names that differ");
+        try {
+            story_.runs.push_back({name, load_recipe(run.text("preset"), all)});
+        } catch (const InputError& error) {
+            throw InputError(run.at() + ": " + error.what());
+        }
+    }
+
+    void read_step(const json& value) {
+        const JsonObject step(value, where_ + ": steps." + std::to_string(story_.steps.size()),
+                              {"text", "step", "do", "expect", "holds"});
+        const std::string& at = step.at();
+        StoryStep read{step.text("text"), whole(step, "step"), {}, {}, {}};
+        for (const json& action : step.list("do"))
+            read.actions.push_back(action_of(action, at + ".do." + std::to_string(read.actions.size())));
+        for (const json& predicate : step.list("holds"))
+            read.holds.push_back(predicate_of(predicate, at + ".holds." + std::to_string(read.holds.size())));
+        if (!read.holds.empty()) read.expect = step.text("expect");
+        if (read.holds.empty() && step.has("expect"))
+            throw InputError(step.at("holds"), "is missing", "at least one predicate for what is expected");
+        story_.steps.push_back(std::move(read));
+    }
+
+    StoryAction action_of(const json& value, const std::string& at) const {
+        const JsonObject action(value, at, {"train", "knob", "to", "run"});
+        StoryAction read;
+        if (action.has("train")) {
+            const JsonObject train(value, at, {"train"});
+            if (train.of("train") != "end") read.until = whole(train, "train");
+            return read;
+        }
+        read.kind = StoryAction::Kind::Knob;
+        read.key = action.text("knob");
+        std::vector<std::string> keys;
+        for (const HotField& field : hot_fields()) keys.push_back(field.key);
+        if (std::find(keys.begin(), keys.end(), read.key) == keys.end())
+            throw InputError(action.at("knob"), printable(read.key) + " is unknown", joined(keys));
+        read.to = action.number("to");
+        if (action.has("run")) read.run = run_named(action, "run");
+        return read;
+    }
+
+    StoryPredicate predicate_of(const json& value, const std::string& at) const {
+        using Quantity = StoryPredicate::Quantity;
+        const JsonObject object(value, at, {"run", "quantity", "step", "after_knob", "is", "value", "of"});
+        StoryPredicate read;
+        read.run = run_named(object, "run");
+        const std::string is = object.text("is");
+        read.quantity = static_cast<Quantity>(
+            object.word("quantity", {"loss", "gradient_ratio", "growth_ratio", "outcome"}));
+        read.step = whole(object, "step");
+        if (object.has("after_knob")) {
+            if (read.step) throw InputError(at + ": after_knob", "there is a step as well", "one of the two");
+            read.step = whole(object, "after_knob");
+            read.after_knob = true;
+        }
+        if (read.quantity == Quantity::Outcome) {
+            if (is != "=") throw InputError(at + ": is", printable(is) + " is unknown", "= for an outcome");
+            if (read.step) throw InputError(at + ": step", "an outcome has none", "no step");
+            read.state = run_state_from_word(object.text("value"));
+            return read;
+        }
+        if (is != ">" && is != "<") throw InputError(at + ": is", printable(is) + " is unknown", "> or <");
+        read.greater = is == ">";
+        if (read.quantity == Quantity::GrowthRatio && !read.step)
+            throw InputError(at + ": step", "is missing", "a step, for growth_ratio");
+        if (object.has("of")) {
+            if (object.has("value"))
+                throw InputError(at + ": of", "there is a value as well", "one of the two");
+            read.of_run = run_named(object, "of");
+        } else {
+            read.value = object.number("value");
+        }
+        return read;
+    }
+
+    Story& story_;
+    std::string where_;
+};
+
+}  // namespace
+
+Story read_story(const std::string& name, const std::string& text, const std::vector<std::string>& settings) {
+    const std::string where = "story " + name;
+    Story story;
+    story.name = name;
+    Reader(story, where).read(strict_json(text, where), settings);
+    return story;
+}
+
+}  // namespace normscope
