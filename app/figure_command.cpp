@@ -31,7 +31,7 @@ using Word = std::optional<std::string>;
 
 constexpr const char* kDefaultPanel = "growth";
 
-struct Arguments {
+struct FigureArguments {
     std::vector<std::string> sessions, runs, options, ranges;
     std::string out, csv, spec, save_spec;
     Word panel, size, legend, x, y, theme, group_by, band, multiples, ratio, title, text;
@@ -55,7 +55,7 @@ std::pair<double, double> twoNumbers(const std::string& text, char separator, co
     }
 }
 
-QSizeF sizeOf(std::string text) {
+QSizeF figureSizeOf(std::string text) {
     if (text.size() > 2 && text.substr(text.size() - 2) == "mm") text.resize(text.size() - 2);
     const auto [width, height] = twoNumbers(text, 'x', "--size", "WIDTHxHEIGHTmm, e.g. 85x60mm");
     return {width, height};
@@ -96,7 +96,7 @@ FigureSpec specOfFile(const std::string& path) {
     return spec;
 }
 
-void readView(FigureSpec& spec, const Arguments& given) {
+void readView(FigureSpec& spec, const FigureArguments& given) {
     if (!given.x && !given.y && given.ranges.empty()) return;
     if (spec.paper.view.plots.empty()) spec.paper.view.plots.resize(1);
     widgets::PlotAxesView& view = spec.paper.view.plots.front();
@@ -106,7 +106,7 @@ void readView(FigureSpec& spec, const Arguments& given) {
     for (const std::string& range : given.ranges) applyRange(view, range);
 }
 
-void readGroups(FigureSpec& spec, const Arguments& given) {
+void readGroups(FigureSpec& spec, const FigureArguments& given) {
     if (given.group_by) {
         spec.group_by = *given.group_by;
         spec.paper.ratio = false;  // a strip of many medians is read by few; --ratio on draws it
@@ -120,7 +120,7 @@ void readGroups(FigureSpec& spec, const Arguments& given) {
 }
 
 /// The specification of --spec, or the defaults, changed by what is given.
-FigureSpec specOf(const Arguments& given) {
+FigureSpec specOf(const FigureArguments& given) {
     FigureSpec spec;
     spec.panel = kDefaultPanel;
     if (!given.spec.empty()) spec = specOfFile(given.spec);
@@ -146,7 +146,7 @@ FigureSpec specOf(const Arguments& given) {
     if (given.ratio) paper.ratio = isOn(*given.ratio, "--ratio");
     if (given.title) paper.title = isOn(*given.title, "--title");
     if (given.text) paper.text_paths = oneOf<bool>(*given.text, "--text", {{"text", false}, {"paths", true}});
-    if (given.size) paper.size_mm = sizeOf(*given.size);
+    if (given.size) paper.size_mm = figureSizeOf(*given.size);
     if (given.font_pt) paper.font_pt = *given.font_pt;
     if (given.dpi) paper.dpi = *given.dpi;
     using widgets::LegendPlace;
@@ -187,7 +187,7 @@ void saveSpec(FigureSpec spec, const std::string& path) {
     widgets::saveBytes(file, widgets::figureSpecToJson(spec));
 }
 
-void draw(const Arguments& given) {
+void draw(const FigureArguments& given) {
     const FigureSpec spec = specOf(given);
     std::vector<RunData> runs = runsOf(spec);
     widgets::ExportOptions paper = spec.paper;
@@ -215,7 +215,7 @@ std::string panelIds(bool (*listed)(const widgets::PanelInfo&), const std::strin
     return ids;
 }
 
-void addOptions(CLI::App& app, Arguments& given) {
+void addOptions(CLI::App& app, FigureArguments& given) {
     app.add_option("sessions", given.sessions, "Sessions or recordings; several are drawn together");
     app.add_option("--panel", given.panel,
                    panelIds([](const widgets::PanelInfo&) { return true; }, " (default)"));
@@ -252,7 +252,7 @@ void addOptions(CLI::App& app, Arguments& given) {
     app.add_option("--dpi", given.dpi, "PNG only");
 }
 
-std::unique_ptr<CLI::App> commandLine(Arguments& given) {
+std::unique_ptr<CLI::App> figureCommandLine(FigureArguments& given) {
     auto app =
         std::make_unique<CLI::App>("One figure of recorded runs, without a window", "normscope figure");
     addOptions(*app, given);
@@ -262,13 +262,13 @@ std::unique_ptr<CLI::App> commandLine(Arguments& given) {
 }  // namespace
 
 std::string figureOptions() {
-    Arguments none;
-    return options_table(*commandLine(none));
+    FigureArguments none;
+    return options_table(*figureCommandLine(none));
 }
 
 int runFigureCommand(int argc, char** argv) {
-    Arguments given;
-    const auto app = commandLine(given);
+    FigureArguments given;
+    const auto app = figureCommandLine(given);
     try {
         app->parse(argc, argv);
         if (given.out.empty() && given.csv.empty() && given.save_spec.empty())

@@ -22,13 +22,13 @@ namespace normscope::app {
 
 namespace {
 
-struct Arguments {
+struct PreflightArguments {
     std::string recipe = "pre-ln", out;
     std::vector<std::string> settings;
     int threads = 0;
 };
 
-void write(const Arguments& given) {
+void write(const PreflightArguments& given) {
     const ReportFormat format = report_format(given.out);
     set_default_threads(given.threads);
     ThreadPool pool(given.threads);
@@ -39,7 +39,7 @@ void write(const Arguments& given) {
     std::cout << given.out << ": pre-flight of " << result.run.name << ", seed " << result.run.seed << '\n';
 }
 
-std::unique_ptr<CLI::App> commandLine(Arguments& given) {
+std::unique_ptr<CLI::App> preflightCommandLine(PreflightArguments& given) {
     auto app = std::make_unique<CLI::App>(
         "What theory and one measurement at step 0 give for a stack: a page, no training",
         "normscope preflight");
@@ -61,13 +61,13 @@ int print_error(std::string line, int code) {
 }  // namespace
 
 std::string preflightOptions() {
-    Arguments none;
-    return options_table(*commandLine(none));
+    PreflightArguments none;
+    return options_table(*preflightCommandLine(none));
 }
 
 int runPreflightCommand(int argc, char** argv) {
-    Arguments given;
-    const auto app = commandLine(given);
+    PreflightArguments given;
+    const auto app = preflightCommandLine(given);
     try {
         app->parse(argc, argv);
         write(given);

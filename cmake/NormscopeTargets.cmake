@@ -7,6 +7,9 @@ function(_normscope_compile_rules target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough)
+  # Loops marked `omp simd` become vector code (no OpenMP library, no threads), and so do those with functions of <cmath>:
+  # none of these changes a result.
+  target_compile_options(${target} PRIVATE -fopenmp-simd -fno-math-errno -fno-trapping-math)
   if(NORMSCOPE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -57,8 +60,8 @@ function(_normscope_set_apart)
   endforeach()
 endfunction()
 
-# With NORMSCOPE_UNITY, several sources of a target are compiled at once. The sources' anonymous namespaces are then one:
-# only for targets whose sources have no names twice.
+# With NORMSCOPE_UNITY, several sources of a target are compiled at once. Their anonymous namespaces are then one, so that a
+# name in one is taken in its whole target: what two sources share belongs in a header, and other names tell of what they are.
 function(_normscope_join target)
   if(NORMSCOPE_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 9)
@@ -66,10 +69,10 @@ function(_normscope_join target)
   endif()
 endfunction()
 
-# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE] [APART|JOINED]): a static library. QT and QT_CORE turn on
-# moc. APART: without precompiled headers, for kernels, whose options are their own. JOINED: see _normscope_join().
+# normscope_library(<name> SOURCES … DEPS … [QT|QT_CORE] [APART]): a static library. QT and QT_CORE turn on moc. APART:
+# one source at a time and without precompiled headers, for kernels, whose options are their own.
 function(normscope_library name)
-  cmake_parse_arguments(ARG "QT;QT_CORE;APART;JOINED" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QT;QT_CORE;APART" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
@@ -77,9 +80,7 @@ function(normscope_library name)
     return()
   endif()
   _normscope_set_apart(${ARG_SOURCES})
-  if(ARG_JOINED)
-    _normscope_join(${name})
-  endif()
+  _normscope_join(${name})
   if(ARG_QT OR ARG_QT_CORE)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
@@ -108,9 +109,9 @@ function(normscope_kernels name)
   endif()
 endfunction()
 
-# normscope_program(<name> SOURCES … DEPS … [QT] [JOINED])
+# normscope_program(<name> SOURCES … DEPS … [QT])
 function(normscope_program name)
-  cmake_parse_arguments(ARG "QT;JOINED" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QT" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   _normscope_compile_rules(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
@@ -118,9 +119,7 @@ function(normscope_program name)
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS QT_NO_FOREACH QT_NO_CAST_FROM_BYTEARRAY)
   endif()
-  if(ARG_JOINED)
-    _normscope_join(${name})
-  endif()
+  _normscope_join(${name})
 endfunction()
 
 # A test runs a few times for each time it is compiled, and what it tests is optimised: -O1 takes a quarter less time than

@@ -17,7 +17,7 @@ const QString kLayersKey = QStringLiteral("stack.layers");
 const QString kSeedKey = QStringLiteral("seed");
 
 template <class Runs>
-auto* found(Runs& runs, const std::string& id) {
+auto* foundRun(Runs& runs, const std::string& id) {
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
     return run == runs.end() ? nullptr : &*run;
 }
@@ -35,11 +35,11 @@ void showName(LabRun& run) {
 }  // namespace
 
 const LabRun* Comparison::find(const std::string& id) const {
-    return found(runs, id);
+    return foundRun(runs, id);
 }
 
 LabRun* Comparison::find(const std::string& id) {
-    return found(runs, id);
+    return foundRun(runs, id);
 }
 
 void assertSound(const Comparison& now) {
@@ -185,7 +185,7 @@ Comparison withPinned(Comparison now, const std::string& id) {
 
 std::vector<LabRun> withLaterRecordings(std::vector<LabRun> then, const std::vector<LabRun>& replaced) {
     for (LabRun& run : then)
-        if (const LabRun* present = found(replaced, run.id)) {
+        if (const LabRun* present = foundRun(replaced, run.id)) {
             const LabRun before = std::move(run);
             run = *present;
             run.recipe = before.recipe;

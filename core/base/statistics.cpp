@@ -2,18 +2,16 @@
 #include "core/base/statistics.h"
 
 #include "core/base/assert.h"
+#include "core/base/nan.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The middle values: the same one twice for an odd count.
 struct Middle {

@@ -283,7 +283,7 @@ ClaimResult early_path(ClaimInput& input) {
                 text(100 * kEarly) + " % of the steps"};
 }
 
-const Claim kRows[] = {
+const Claim kGateRows[] = {
     {"G01", "§3.1", "a gate of 0 is the baseline, bit for bit", ClaimVerdict::Holds, gate_of_zero,
      "stack.gpas.enabled"},
     {"G02", "eq 2", "gradients pass a gate unchanged", ClaimVerdict::Holds, gradient_passes,
@@ -309,7 +309,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> gate_claims() {
-    return kRows;
+    return kGateRows;
 }
 
 }  // namespace normscope

@@ -93,7 +93,7 @@ ClaimResult layer_norms(ClaimInput& input) {
                 std::to_string(input.with_scheme(Scheme::Pre).maps().tokens) + " tokens: " + detail};
 }
 
-const Claim kRows[] = {
+const Claim kGradientRows[] = {
     {"E18", "Thm 5.4 (iii)", "gradients of Pre-LN do not vanish with depth", ClaimVerdict::Toy, pre_gradients,
      "stack.depth"},
     {"E20", "Thm 5.5", "gradients of Post-LN decay exponentially, as every path passes J_LN",
@@ -105,7 +105,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> gradient_claims() {
-    return kRows;
+    return kGradientRows;
 }
 
 }  // namespace normscope

@@ -192,9 +192,7 @@ ClaimResult small_step_lowers(ClaimInput& input) {
                             text(small.values("growth", "rms").back()));
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails;
-
-const Claim kRows[] = {
+const Claim kGrowthRows[] = {
     {"K04", "Thm 2", "an optimum of Pre-LN training is unbounded", ClaimVerdict::NotApplicable,
      pre_unbounded},
     {"K05", "Thm 3", "MA ≤ (1 + C)^D‖X₀‖/√(nd) for Pre-LN attention", ClaimVerdict::Corrected, product_bound},
@@ -213,7 +211,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> growth_claims() {
-    return kRows;
+    return kGrowthRows;
 }
 
 }  // namespace normscope

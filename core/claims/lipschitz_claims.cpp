@@ -202,9 +202,7 @@ ClaimResult attribution(ClaimInput& input) {
     return worst.result(holds_if(worst.residual <= 1e-12), "between neighbouring layers, B of the stream");
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kCorrected = ClaimVerdict::Corrected;
-
-const Claim kRows[] = {
+const Claim kLipschitzRows[] = {
     {"E12", "Thm 5.1", "L_MHA ≤ ‖W^O‖Σ(‖W^V_h‖ + θ̃_hΦ_h/τ)", kCorrected, attention_bound, "stack.bias"},
     {"E13", "Thm 5.1", "the bound does not depend on the number of tokens", kCorrected, bound_over_tokens,
      "stack.context"},
@@ -220,7 +218,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> lipschitz_claims() {
-    return kRows;
+    return kLipschitzRows;
 }
 
 }  // namespace normscope

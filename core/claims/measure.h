@@ -14,6 +14,10 @@
 
 namespace normscope {
 
+// What the rows expect.
+inline constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
+                      kCorrected = ClaimVerdict::Corrected;
+
 /// "needs WHAT".
 inline ClaimResult needs(const std::string& what) {
     ClaimResult result;

@@ -332,10 +332,7 @@ ClaimResult sensitivity_over_epsilon(ClaimInput& input) {
                         "step, as the gain 1/σ_ε does; a mean far above σ is the risk");
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
-               kCorrected = ClaimVerdict::Corrected;
-
-const Claim kRows[] = {
+const Claim kNormRows[] = {
     {"E02", "Lemma 3.3", "‖LN(x)‖_rms ≤ ‖γ‖∞ + ‖β‖∞", kHolds, output_norm},
     {"E16", "Lemma A.1", "‖J_LN‖₂ ≤ ‖γ‖∞/√ε", kHolds, norm_lipschitz, "stack.norm.eps"},
     {"E19", "Thm 5.5 (ii)", "J_LN annihilates the direction 1", kHolds, annihilated_directions},
@@ -356,7 +353,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> norm_claims() {
-    return kRows;
+    return kNormRows;
 }
 
 }  // namespace normscope

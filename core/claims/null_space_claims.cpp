@@ -238,10 +238,7 @@ ClaimResult no_vanishing_direction(ClaimInput& input) {
                 text(stack.back()) + ", the largest " + text(stack.front())};
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
-               kCorrected = ClaimVerdict::Corrected;
-
-const Claim kRows[] = {
+const Claim kNullSpaceRows[] = {
     {"N05", "Thm 3.2", "a Post-LN sub-layer has rank ≤ d − 2", kCorrected, sublayer_rank, "stack.norm.eps"},
     {"N06", "Cor 3.5", "a Post-LN layer loses two directions exactly", kFails, lost_per_layer,
      "stack.norm.eps"},
@@ -258,7 +255,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> null_space_claims() {
-    return kRows;
+    return kNullSpaceRows;
 }
 
 }  // namespace normscope

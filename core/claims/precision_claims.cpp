@@ -100,9 +100,7 @@ ClaimResult perplexity_table(ClaimInput& input) {
                 number_text(p.perplexity, 4)};
 }
 
-constexpr auto kFails = ClaimVerdict::Fails;
-
-const Claim kRows[] = {
+const Claim kPrecisionRows[] = {
     {"E37", "Table 1", "final losses of 51.45 and 61.15 are cross-entropies", kFails, cross_entropy_table},
     {"K19", "Table 2", "the perplexity is exp of the validation loss", kFails, perplexity_table},
     {"B03", "Thm 1", "the error of attention's output is bounded with κ(V)", kFails, output_error},
@@ -123,7 +121,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> precision_claims() {
-    return kRows;
+    return kPrecisionRows;
 }
 
 }  // namespace normscope

@@ -236,10 +236,7 @@ ClaimResult product_of_steps(ClaimInput& input) {
                 extent(pre) + ")"};
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
-               kCorrected = ClaimVerdict::Corrected;
-
-const Claim kRows[] = {
+const Claim kResidualRows[] = {
     {"E17", "Thm 5.4 (ii)", "J = I + ΣJ_k + a small remainder", kCorrected, identity_path,
      "stack.residual_step"},
     {"N09", "Lemma 4.4", "σ_min(I + A) ≥ 1 − ‖A‖", kHolds, smallest_value, "stack.residual_step"},
@@ -256,7 +253,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> residual_claims() {
-    return kRows;
+    return kResidualRows;
 }
 
 }  // namespace normscope

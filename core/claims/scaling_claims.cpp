@@ -308,10 +308,7 @@ ClaimResult olmo_is_peri(ClaimInput& input) {
                 std::to_string(in) + " input norms in a layer; Peri-LN has both"};
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails,
-               kCorrected = ClaimVerdict::Corrected;
-
-const Claim kRows[] = {
+const Claim kScalingRows[] = {
     {"E23", "Thm 6.1", "β = N^(-1/4) keeps the product over N layers bounded", kFails, quarter_power,
      "stack.init.path_maps"},
     {"E24", "Thm 6.2", "m maps on a path need β = N^(-1/m)", kCorrected, path_exponents,
@@ -331,7 +328,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> scaling_claims() {
-    return kRows;
+    return kScalingRows;
 }
 
 }  // namespace normscope

@@ -67,7 +67,7 @@ ClaimResult distribution_shift(ClaimInput& input) {
                             text(bounds.back()) + ", without the factor √2 and without β, which cancels");
 }
 
-const Claim kRows[] = {
+const Claim kShiftRows[] = {
     {"K10", "Thm 5", "Peri-LN: the variance of an entry over the data ≤ E[R_k²]", ClaimVerdict::Holds,
      data_variance},
     {"K11", "Thm 6", "Peri-LN: W_p(μ_D, ν_D) ≤ 2^((p−1)/p)(Ĉ·W_p + 4D√(nd)γ)", ClaimVerdict::Corrected,
@@ -77,7 +77,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> shift_claims() {
-    return kRows;
+    return kShiftRows;
 }
 
 }  // namespace normscope

@@ -314,9 +314,7 @@ ClaimResult contraction(ClaimInput& input) {
         std::to_string(worst.samples) + " heads at " + input.where() + ", at most " + text(worst.value));
 }
 
-constexpr auto kHolds = ClaimVerdict::Holds, kFails = ClaimVerdict::Fails;
-
-const Claim kRows[] = {
+const Claim kSoftmaxRows[] = {
     {"E01", "Lemma 3.2", "attention does not increase the largest token RMS: ‖AV‖ ≤ ‖V‖", kHolds,
      contraction},
     {"E03", "Thm 4.2", "the ∞→1 norm of the softmax Jacobian is θ(p)/τ", kHolds, exact_sensitivity},
@@ -338,7 +336,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> softmax_claims() {
-    return kRows;
+    return kSoftmaxRows;
 }
 
 }  // namespace normscope

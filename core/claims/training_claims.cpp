@@ -172,7 +172,7 @@ ClaimResult outcome(ClaimInput& input) {
 
 constexpr auto kToy = ClaimVerdict::Toy;
 
-const Claim kRows[] = {
+const Claim kTrainingRows[] = {
     {"E21", "Fig 1 BR", "in trained Post-LN the early layers' gradients are near zero", kToy,
      trained_post_gradients, "optimizer.lr"},
     {"E27", "§6.1", "the shortcut's factor stabilises Post-LN", kToy,
@@ -222,7 +222,7 @@ const Claim kRows[] = {
 }  // namespace
 
 std::span<const Claim> training_claims() {
-    return kRows;
+    return kTrainingRows;
 }
 
 }  // namespace normscope

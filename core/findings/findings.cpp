@@ -15,7 +15,7 @@ namespace {
 constexpr double kGrowth = 10;
 constexpr double kIllConditioned = 1e6;
 constexpr double kCommitted = 0.01;  // share of rows from which attention counts as committed
-constexpr std::size_t kLastRows = 20;
+constexpr std::size_t kRecentRows = 20;
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
 std::string step_text(std::int64_t step) {
@@ -49,7 +49,7 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.
-std::optional<double> gradient_ratio(const ProbeResult& sample) {
+std::optional<double> gradient_ratio_of_layers(const ProbeResult& sample) {
     const NamedArray* hidden = full(sample, "hidden");
     if (!hidden || hidden->data.size() < 5) return std::nullopt;
     const double first = hidden->data[2], last = hidden->data.back();
@@ -61,14 +61,14 @@ std::optional<double> gradient_ratio(const ProbeResult& sample) {
 std::string gradient_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("gradients", step);
     if (!now) return {};
-    const auto ratio = gradient_ratio(*now);
+    const auto ratio = gradient_ratio_of_layers(*now);
     if (!ratio) return {};
     const std::size_t depth = (now->find("hidden")->data.size() - 1) / 2;
     std::string text = "Gradient, layer 1 ÷ " + std::to_string(depth) + " (held-out batch): " +
                        (std::isfinite(*ratio) ? number_text(*ratio) : std::string("not finite")) + " at " +
                        step_text(now->step);
     const ProbeResult& first = run.probes.at("gradients").front();
-    if (const auto start = gradient_ratio(first); start && first.step == 0 && now->step > 0)
+    if (const auto start = gradient_ratio_of_layers(first); start && first.step == 0 && now->step > 0)
         text += "; " + number_text(*start) + " at step 0";
     return text;
 }
@@ -183,7 +183,7 @@ std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step) {
     RecentLoss recent;
     double sum = 0;
     std::size_t count = 0;
-    for (std::size_t i = loss->size(); i-- > 0 && count < kLastRows;) {
+    for (std::size_t i = loss->size(); i-- > 0 && count < kRecentRows;) {
         if (run.steps.step[i] > step || !std::isfinite((*loss)[i])) continue;
         sum += (*loss)[i];
         recent.first = run.steps.step[i];

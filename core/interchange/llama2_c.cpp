@@ -13,7 +13,7 @@ namespace normscope {
 
 namespace {
 
-constexpr std::size_t kHeaderInts = 7, kHeaderBytes = kHeaderInts * sizeof(std::int32_t);
+constexpr std::size_t kHeaderInts = 7, kLlama2CHeaderBytes = kHeaderInts * sizeof(std::int32_t);
 constexpr std::int32_t kNewerMagic = 0x616b3432;  // "ak42": the versioned layouts
 
 /// Row 2i of a head becomes row i, row 2i+1 becomes row i + d_h/2.
@@ -46,7 +46,7 @@ void require_usual_base(const StoredTensor& cosines, std::size_t half, const std
 }  // namespace
 
 StackWithWeights read_llama2_c(std::span<const std::byte> file, const std::string& where) {
-    if (file.size() < kHeaderBytes)
+    if (file.size() < kLlama2CHeaderBytes)
         throw InputError(where + ": " + std::to_string(file.size()) + " bytes are too few for a model");
     if (header_int(file, 0) == kNewerMagic)
         throw InputError(where, "is a later llama2.c layout (\"ak42\")",
@@ -76,9 +76,9 @@ StackWithWeights read_llama2_c(std::span<const std::byte> file, const std::strin
     // Within the checked ranges the sum stays below 2^52.
     const std::uint64_t count =
         V * d * (s.tied_head ? 1 : 2) + L * (2 * d + 2 * d * d + 2 * kv * d + 3 * ff * d) + d + 2 * n * half;
-    require_size(file, kHeaderBytes + count * sizeof(float), where, "llama2.c");
+    require_size(file, kLlama2CHeaderBytes + count * sizeof(float), where, "llama2.c");
 
-    BinReader in(file, kHeaderBytes, FloatType::F32);
+    BinReader in(file, kLlama2CHeaderBytes, FloatType::F32);
     std::vector<StoredTensor>& to = model.weights;
     to.push_back(in.take("tok_emb", {V, d}));
     const auto layers = [&](const char* name, std::vector<std::size_t> shape) {

@@ -8,7 +8,7 @@ namespace normscope {
 
 namespace {
 constexpr std::int32_t kMagic = 20240326;
-constexpr std::size_t kHeaderBytes = 256 * sizeof(std::int32_t);
+constexpr std::size_t kLlmCHeaderBytes = 256 * sizeof(std::int32_t);
 constexpr std::int32_t kLargestVocabulary = 1 << 24;
 }  // namespace
 
@@ -17,7 +17,7 @@ bool is_llm_c(std::span<const std::byte> file) {
 }
 
 StackWithWeights read_llm_c(std::span<const std::byte> file, const std::string& where) {
-    if (file.size() < kHeaderBytes || !is_llm_c(file))
+    if (file.size() < kLlmCHeaderBytes || !is_llm_c(file))
         throw InputError(where, "does not begin with an llm.c header", "256 int32, the first 20240326");
     const std::int32_t version = header_int(file, 1), padded = header_int(file, 7);
     if (version != 3 && version != 5)
@@ -45,9 +45,9 @@ StackWithWeights read_llm_c(std::span<const std::byte> file, const std::string& 
     // Within the checked ranges the sum stays below 2^54.
     const std::uint64_t count =
         (V + padding + n) * d + L * (4 * d + 4 * d * d + 4 * d + 2 * ff * d + ff + d) + 2 * d;
-    require_size(file, kHeaderBytes + count * float_size(type), where, "llm.c");
+    require_size(file, kLlmCHeaderBytes + count * float_size(type), where, "llm.c");
 
-    BinReader in(file, kHeaderBytes, type);
+    BinReader in(file, kLlmCHeaderBytes, type);
     std::vector<StoredTensor>& to = model.weights;
     to.push_back(in.take("tok_emb", {V, d}));
     in.skip(padding * d);

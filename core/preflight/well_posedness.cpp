@@ -65,7 +65,7 @@ PreflightRow counted(const char* name, int count, const BranchCounts& of, const 
     return row;
 }
 
-PreflightRow class_row(const BranchCounts& counts) {
+PreflightRow well_posedness_row(const BranchCounts& counts) {
     PreflightRow row;
     row.name = "class of the state's size";
     if (counts.bare > 0) {
@@ -113,7 +113,7 @@ PreflightRow epsilon_row(const StackSpec& stack) {
 PreflightSection well_posedness(const Recipe& recipe) {
     const BranchCounts counts = counts_of(recipe.stack);
     PreflightSection section{"well_posedness", "Well-posedness: what the scheme's rule bounds", {}};
-    section.rows.push_back(class_row(counts));
+    section.rows.push_back(well_posedness_row(counts));
     section.rows.push_back(counted("sums that are normed again", counts.normed_again, counts,
                                    "Their result has the size of the norm's γ and β."));
     section.rows.push_back(

@@ -3,20 +3,18 @@
 
 #include "core/backend/cpu/kernels/attention_kernels.h"
 #include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/base/nan.h"
 #include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 /// The sums of each sequence (AttentionRowSums).
-enum Term : std::size_t { Rows, Entropy, SinkMass, kTerms };
+enum RowTerm : std::size_t { Rows, Entropy, SinkMass, kRowTerms };
 
 /// The largest |q·k| over the unmasked entries of one head of one sequence; NaN where one is not finite. q,
 /// k: [n, d_head] with rows `stride` apart.
@@ -73,7 +71,7 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         const SublayerTape<T>& attention = tape.sublayers[2 * (at / H)];
         // Neighbouring heads share a key head where there are fewer of those.
         const auto key = static_cast<std::size_t>(s.d_model) + head * s.kv_heads / H * d_head;
-        std::vector<double> sums;  // [B, kTerms]
+        std::vector<double> sums;  // [B, kRowTerms]
         std::vector<T> scores;
         double most = 0, ratio = kNaN;
         bool finite = true;  // the values
@@ -100,12 +98,12 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         max_logit[at] = most;
         contraction[at] = finite ? ratio : kNaN;
         if (sums[Rows] == 0) return;  // one token
-        const auto mean = [](Term term) {
+        const auto mean = [](RowTerm term) {
             return
                 [term](std::span<const double> totals, std::size_t) { return totals[term] / totals[Rows]; };
         };
-        entropy[at] = jackknife(sums, kTerms, mean(Entropy));
-        sink_mass[at] = jackknife(sums, kTerms, mean(SinkMass));
+        entropy[at] = jackknife(sums, kRowTerms, mean(Entropy));
+        sink_mass[at] = jackknife(sums, kRowTerms, mean(SinkMass));
     });
 
     ProbeResult result;
@@ -120,7 +118,7 @@ template ProbeResult probe_attention<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double attention_rows_operations(const ProbeShape& s) {
     return s.part.attention * (2 * scalar_operations(0.5 * s.depth * s.heads * s.tokens() * s.length) +
                                scalar_operations(0.5 * s.depth * s.tokens() * s.d_model));  // vectorised
 }
@@ -136,7 +134,7 @@ ProbeInfo attention_probe() {
         "[E] Lemma 3.2; Zhai et al. 2023 (entropy), Xiao et al. 2023 (sinks)",
         ProbeNeeds::Forward,
         ProbeCost::Cheap,
-        operations,
+        attention_rows_operations,
         probe_attention<float>,
         probe_attention<double>,
         {{"entropy", heads, "entropy of a row ÷ ln of its length", kAveraged | kMayBeNan},

@@ -60,7 +60,7 @@ template ProbeResult probe_gates<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double gates_operations(const ProbeShape& s) {
     return s.part.sublayers * scalar_operations(4.0 * s.depth);
 }
 
@@ -73,7 +73,7 @@ ProbeInfo gates_probe() {
             "[G] §3.1, Figure 3",
             ProbeNeeds::Nothing,
             ProbeCost::Cheap,
-            operations,
+            gates_operations,
             probe_gates<float>,
             probe_gates<double>,
             {{"alpha", {axis::layer}, "gate α of GPAS", kMayBeNan, "1", "gate"},

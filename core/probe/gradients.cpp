@@ -69,7 +69,7 @@ template ProbeResult probe_gradients<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double gradients_operations(const ProbeShape& s) {
     return scalar_operations(s.part.states * s.states() + s.parameters());
 }
 
@@ -82,7 +82,7 @@ ProbeInfo gradients_probe() {
             "[E] Theorems 5.4 and 5.5; [G] §5.3",
             ProbeNeeds::Backward,
             ProbeCost::Cheap,
-            operations,
+            gradients_operations,
             probe_gradients<float>,
             probe_gradients<double>,
             {{"hidden", {axis::hidden_state}, "‖∂L/∂h_k‖_F over the batch", kAveraged, "nat"},

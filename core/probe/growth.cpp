@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/growth.h"
 
+#include "core/base/nan.h"
 #include "core/probe/bounds/growth_prefix.h"
 #include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -17,10 +17,8 @@ namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 /// The sums of each sequence for a hidden state; s = x − shift, one shift for all sequences.
-enum Term { kCount, kShifted, kShiftedSquares, kMagnitudes, kSquares, kTerms };
+enum GrowthTerm { kCount, kShifted, kShiftedSquares, kMagnitudes, kSquares, kGrowthTerms };
 
 /// Adds up one token [d]; returns ‖x‖².
 template <class T>
@@ -57,16 +55,16 @@ StateGrowth measure(const T* x, int sequences, int length, int d) {
     // variance so large that Σs² − (Σs)²/count loses at most a factor of the number of tokens in rounding.
     double shift = 0;
     for (int i = 0; i < d; ++i) shift += static_cast<double>(x[i]) / d;
-    std::vector<double> sums(static_cast<std::size_t>(sequences) * kTerms);
+    std::vector<double> sums(static_cast<std::size_t>(sequences) * kGrowthTerms);
     double largest = 0;
     for (int b = 0; b < sequences; ++b)
         for (int t = 0; t < length; ++t, x += d) {
-            const double squares = add_token(x, d, shift, sums.data() + b * kTerms);
+            const double squares = add_token(x, d, shift, sums.data() + b * kGrowthTerms);
             largest = std::max(largest, squares);  // a NaN is in the RMS
         }
     const auto over = [&](auto&& statistic) {
-        Averaged a =
-            jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
+        Averaged a = jackknife(sums, kGrowthTerms,
+                               [&](std::span<const double> t, std::size_t) { return statistic(t); });
         return Averaged{finite_or_nan(a.value), finite_or_nan(a.error)};
     };
     StateGrowth result;
@@ -158,7 +156,7 @@ template ProbeResult probe_growth<double>(ProbeInput<double>&);
 namespace {
 
 /// The hidden states, and the Gram matrices of all weights in pieces of 64 (spectral_bound.h).
-double operations(const ProbeShape& s) {
+double growth_operations(const ProbeShape& s) {
     return scalar_operations(s.states()) + std::min(64, s.d_model) * s.parameters();
 }
 
@@ -174,7 +172,7 @@ ProbeInfo growth_probe() {
             "[K] §3 and Theorems 3 and 4, [E] Definition 3.1, [G] eq. 16",
             ProbeNeeds::Forward,
             ProbeCost::Cheap,
-            operations,
+            growth_operations,
             probe_growth<float>,
             probe_growth<double>,
             {{"ma", states, "mean |x| over batch, tokens and channels", kAveraged | kWhole},

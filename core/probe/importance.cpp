@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/importance.h"
 
+#include "core/base/nan.h"
 #include "core/model/sublayer_factors.h"
 #include "core/probe/interface/jackknife.h"
 #include "core/probe/interface/sequence_losses.h"
 
-#include <limits>
-
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Sets the branch of one sub-layer to 0 by its parameters: the last linear map of f, so that f = 0, and an
 /// output norm's γ and β, which would otherwise give β.
@@ -70,7 +67,7 @@ template ProbeResult probe_importance<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double importance_operations(const ProbeShape& s) {
     return (2 * s.part.sublayers + s.part.layers) * s.depth * forward_pass_operations(s);
 }
 
@@ -84,7 +81,7 @@ ProbeInfo importance_probe() {
             "[G] Figure 7",
             ProbeNeeds::Forward,
             ProbeCost::Expensive,
-            operations,
+            importance_operations,
             probe_importance<float>,
             probe_importance<double>,
             {{"sublayer", {axis::sublayer}, "loss without the branch of a sub-layer − loss", flags, "nat"},

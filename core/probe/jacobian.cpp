@@ -143,7 +143,7 @@ namespace {
 /// Blocks of every sub-layer and layer and the largest values of full maps; the probe samples tokens and
 /// layers where that would take more than two to three steps of the default stack, or a forward and backward
 /// pass over one sequence.
-double operations(const ProbeShape& s) {
+double jacobian_operations(const ProbeShape& s) {
     const double d = s.d_model;
     const double most = std::max(3.1e9, 3 * forward_operations(s, s.context, s.context));
     return s.part.sublayers * std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
@@ -162,7 +162,7 @@ ProbeInfo jacobian_probe() {
         "[N] §3 to §6 and Theorem 4.6",
         ProbeNeeds::Tangents,
         ProbeCost::Expensive,
-        operations,
+        jacobian_operations,
         probe_jacobian<float>,
         probe_jacobian<double>,
         {{"sublayer_sv", {axis::sublayer, axis::width}, "singular values of the last token's block", nan},

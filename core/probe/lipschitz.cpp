@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/lipschitz.h"
 
+#include "core/base/nan.h"
 #include "core/model/rope_table.h"
 #include "core/probe/bounds/layer_bounds.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,12 +16,11 @@ namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kBudget = 1.5e10;  ///< of a search: about 0.3 s on two cores
-constexpr std::uint64_t kSeed = 1;  ///< of the directions, the same at every step
+constexpr double kSearchBudget = 1.5e10;     ///< of a search: about 0.3 s on two cores
+constexpr std::uint64_t kDirectionSeed = 1;  ///< of the directions, the same at every step
 
 /// The maps of a layer that are searched.
-enum Map { kAttention, kFeedForward, kAttentionSublayer, kFeedForwardSublayer, kLayer, kMaps };
+enum Map { kAttentionMap, kFeedForwardMap, kAttentionSublayerMap, kFeedForwardSublayerMap, kLayerMap, kMaps };
 
 /// The model and a tape without the rounding of an emulated precision.
 template <class T>
@@ -53,22 +52,24 @@ std::vector<double> search(const Transformer<T>& model, const Tape<T>& tape, con
     angles.upload(model.device(), rope_table<T>(model.spec()));
     std::vector<double> found(static_cast<std::size_t>(kMaps * D), kNaN);
     const auto selected = [&](int layer, int kind) {
-        if (kind == kLayer) return input.selects_layer(layer);
-        return input.selects_sublayer(2 * layer + (kind == kFeedForward || kind == kFeedForwardSublayer));
+        if (kind == kLayerMap) return input.selects_layer(layer);
+        return input.selects_sublayer(2 * layer +
+                                      (kind == kFeedForwardMap || kind == kFeedForwardSublayerMap));
     };
     input.pool.run(kMaps * static_cast<int>(plan.layers.size()), [&](int piece) {
         const int layer = plan.layers[static_cast<std::size_t>(piece / kMaps)], kind = piece % kMaps;
         if (!selected(layer, kind)) return;
         input.check_cancelled();
         TokenMap<T> map;
-        if (kind == kAttention || kind == kFeedForward)
-            map = branch_map(model, tape, 0, 2 * layer + kind - kAttention, angles);
-        else if (kind == kLayer)
+        if (kind == kAttentionMap || kind == kFeedForwardMap)
+            map = branch_map(model, tape, 0, 2 * layer + kind - kAttentionMap, angles);
+        else if (kind == kLayerMap)
             map = sublayer_map(model, tape, 0, 2 * layer, 2 * layer + 2);
         else
-            map = sublayer_map(model, tape, 0, 2 * layer + kind - kAttentionSublayer,
-                               2 * layer + kind - kAttentionSublayer + 1);
-        const NormalKey key(kSeed, "lipschitz." + std::to_string(layer) + "." + std::to_string(kind));
+            map = sublayer_map(model, tape, 0, 2 * layer + kind - kAttentionSublayerMap,
+                               2 * layer + kind - kAttentionSublayerMap + 1);
+        const NormalKey key(kDirectionSeed,
+                            "lipschitz." + std::to_string(layer) + "." + std::to_string(kind));
         found[static_cast<std::size_t>(kind * D + layer)] =
             largest_token_gain(model.device(), tape.length, model.spec().d_model, map, plan.effort, key);
     });
@@ -93,9 +94,9 @@ LipschitzPlan plan_lipschitz(const ProbeShape& s) {
     // about two forward passes.
     const auto cost = [&](const SearchEffort& e) { return 3 * layer * e.starts * (2 + 4 * e.sweeps); };
     LipschitzPlan plan;
-    if (cost(plan.effort) > kBudget) plan.effort = {1, 2};
-    const int most =
-        std::clamp(static_cast<int>(std::min<double>(s.depth, kBudget / cost(plan.effort))), 1, s.depth);
+    if (cost(plan.effort) > kSearchBudget) plan.effort = {1, 2};
+    const int most = std::clamp(
+        static_cast<int>(std::min<double>(s.depth, kSearchBudget / cost(plan.effort))), 1, s.depth);
     for (int i = 0; i < most; ++i)
         plan.layers.push_back(most == 1 ? s.depth / 2 : i * (s.depth - 1) / (most - 1));
     plan.operations = most * cost(plan.effort);
@@ -145,19 +146,19 @@ ProbeResult probe_lipschitz(ProbeInput<T>& input) {
     by_layer("attention_scores", [](const LayerBounds& b) { return b.attention.scores; });
     by_layer("attention", [](const LayerBounds& b) { return b.attention.total(); });
     by_layer("attention_paper", [](const LayerBounds& b) { return b.attention_paper; });
-    measured("attention_measured", kAttention);
+    measured("attention_measured", kAttentionMap);
     by_layer("ffn", [](const LayerBounds& b) { return b.feed_forward; });
-    measured("ffn_measured", kFeedForward);
+    measured("ffn_measured", kFeedForwardMap);
     by_sublayer("sublayer", [](const LayerBounds& b, std::size_t half) { return b.sublayer[half].total(); });
     by_sublayer("sublayer_eps",
                 [](const LayerBounds& b, std::size_t half) { return b.sublayer_eps[half].total(); });
     std::vector<double> sublayer_found;
     for (std::size_t k = 0; k < 2 * D; ++k)
-        sublayer_found.push_back(found[(kAttentionSublayer + k % 2) * D + k / 2]);
+        sublayer_found.push_back(found[(kAttentionSublayerMap + k % 2) * D + k / 2]);
     result.arrays.push_back({"sublayer_measured", {2 * D}, std::move(sublayer_found), {"sublayer"}, "1"});
     by_layer("layer", [](const LayerBounds& b) { return b.layer; });
     by_layer("layer_eps", [](const LayerBounds& b) { return b.layer_eps; });
-    measured("layer_measured", kLayer);
+    measured("layer_measured", kLayerMap);
 
     std::vector<double> gains, gains_eps;
     for (const NormSite& site : model.sites()) {
@@ -193,7 +194,7 @@ template ProbeResult probe_lipschitz<double>(ProbeInput<double>&);
 namespace {
 
 /// The search, and the Gram matrices of all weights, twice those of attention.
-double operations(const ProbeShape& s) {
+double lipschitz_operations(const ProbeShape& s) {
     const SelectedParts& part = s.part;
     return (part.sublayers * 2 + part.layers) / 3 * plan_lipschitz(s).operations +
            part.touched * 3 * std::min(192, s.d_model) * s.parameters() +
@@ -212,7 +213,7 @@ ProbeInfo lipschitz_probe() {
         "[E] Theorems 5.1 to 5.3, Lemma A.1 and §6",
         ProbeNeeds::Tangents,
         ProbeCost::Expensive,
-        operations,
+        lipschitz_operations,
         probe_lipschitz<float>,
         probe_lipschitz<double>,
         {{"attention_value", layers, "value pathway of the bound L_MHA", nan, "1", "attn"},

@@ -133,7 +133,7 @@ template ProbeResult probe_mismatch<double>(ProbeInput<double>&);
 namespace {
 
 /// Two emulated forward passes in addition to an exact one, and their copies of the weights.
-double operations(const ProbeShape& s) {
+double mismatch_operations(const ProbeShape& s) {
     return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
 }
 
@@ -148,7 +148,7 @@ ProbeInfo mismatch_probe() {
             "[B]",
             ProbeNeeds::Forward,
             ProbeCost::Medium,
-            operations,
+            mismatch_operations,
             probe_mismatch<float>,
             probe_mismatch<double>,
             {{"bf16_hidden", states, "‖h − h₃₂‖/‖h₃₂‖ of the hidden states, all in BF16", flags},

@@ -85,7 +85,7 @@ class JoinedBranches {
 };
 
 /// The sums of one sequence at a site.
-enum Term { kTokens, kGain, kEpsilon, kBackward, kBackwardTotal, kForward, kForwardTotal, kTerms };
+enum SiteTerm { kTokens, kGain, kEpsilon, kBackward, kBackwardTotal, kForward, kForwardTotal, kSiteTerms };
 
 struct SiteNumbers {
     Averaged gain, backward, forward, epsilon;
@@ -115,9 +115,9 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
     std::optional<JoinedBranches<T>> joined;
     if (site.place == NormSite::Place::Post) joined.emplace(input.model, tape, site.sublayer);
 
-    std::vector<double> sums(static_cast<std::size_t>(tape.sequences) * kTerms), variances(rows);
+    std::vector<double> sums(static_cast<std::size_t>(tape.sequences) * kSiteTerms), variances(rows);
     for (std::size_t r = 0; r < rows; ++r) {
-        double* sum = sums.data() + r / length * kTerms;
+        double* sum = sums.data() + r / length * kSiteTerms;
         const auto token = null_space.token(x + r * d, gradient + r * d);
         variances[r] = token.variance;
         sum[kTokens] += 1;
@@ -132,7 +132,8 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
     }
 
     const auto over = [&](auto&& statistic) {
-        return jackknife(sums, kTerms, [&](std::span<const double> t, std::size_t) { return statistic(t); });
+        return jackknife(sums, kSiteTerms,
+                         [&](std::span<const double> t, std::size_t) { return statistic(t); });
     };
     // Not ErasedEnergy::share() alone: NaN is kept.
     const auto share = [](double erased, double total) { return total == 0 ? 0 : erased / total; };
@@ -191,7 +192,7 @@ template ProbeResult probe_null_space<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double null_space_operations(const ProbeShape& s) {
     return scalar_operations(s.part.sites * 4 * s.states());
 }
 
@@ -205,7 +206,7 @@ ProbeInfo null_space_probe() {
             "[N] Theorem 2.2, [E] Lemma A.1; [B] (ρ_LN)",
             ProbeNeeds::Backward,
             ProbeCost::Medium,
-            operations,
+            null_space_operations,
             probe_null_space<float>,
             probe_null_space<double>,
             {{"gain", sites, "mean over tokens of 1/σ_ε", kAveraged},

@@ -85,7 +85,7 @@ template ProbeResult probe_paths<double>(ProbeInput<double>&);
 namespace {
 
 /// Two Jacobians a layer in float64, each n·d directions through n tokens, and three norms of dense matrices.
-double operations(const ProbeShape& s) {
+double paths_operations(const ProbeShape& s) {
     if (s.d_model > kPathsSize) return 0;
     const double tokens = std::min(s.length, kPathsSize / s.d_model), size = tokens * s.d_model,
                  d = s.d_model;
@@ -103,7 +103,7 @@ ProbeInfo paths_probe() {
             "[E] Theorem 5.4",
             ProbeNeeds::Tangents,
             ProbeCost::Expensive,
-            operations,
+            paths_operations,
             probe_paths<float>,
             probe_paths<double>,
             {{"whole", layers, "‖Π(I + J_k)‖₂ over the layers up to this one", kMayBeNan | kWhole},

@@ -21,7 +21,7 @@ struct Sums {
     double gradient_sum = 0;  ///< ‖g_z‖²
     double gradient_in = 0;   ///< ‖g_k‖²
 };
-constexpr std::size_t kTerms = sizeof(Sums) / sizeof(double);
+constexpr std::size_t kResidualTerms = sizeof(Sums) / sizeof(double);
 
 template <class T>
 Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>& record, int sublayer,
@@ -82,7 +82,7 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
         const double along = std::abs(backward_shortcut_factor(input.model, sublayer));
         const double kept = along == 0 ? 1 : along;
         const auto averaged = [&](auto&& statistic) {
-            return jackknife(sums, kTerms, [&](std::span<const double> total, std::size_t count) {
+            return jackknife(sums, kResidualTerms, [&](std::span<const double> total, std::size_t count) {
                 return statistic(Sums{total[0], total[1], total[2], total[3], total[4], total[5]}, count);
             });
         };
@@ -112,7 +112,7 @@ template ProbeResult probe_residual<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double residual_operations(const ProbeShape& s) {
     return scalar_operations(s.part.sublayers * 3 * s.states());
 }
 
@@ -128,7 +128,7 @@ ProbeInfo residual_probe() {
             "[K] eq. 8; [B] Theorem 2",
             ProbeNeeds::Backward,
             ProbeCost::Cheap,
-            operations,
+            residual_operations,
             probe_residual<float>,
             probe_residual<double>,
             {{"branch_ratio", sublayers, "mean over tokens of ‖Δt·b·y‖/‖x‖", flags},

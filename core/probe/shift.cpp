@@ -2,12 +2,12 @@
 #include "core/probe/shift.h"
 
 #include "core/backend/shared/counter_rng.h"
+#include "core/base/nan.h"
 #include "core/probe/bounds/growth_prefix.h"
 #include "core/theory/transport.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 // The sums may run in any order: `omp simd` (-fopenmp-simd; no threads) lets the compiler vectorise them.
@@ -16,8 +16,7 @@ namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kShiftSeed = 1;
 
 /// The hidden states [2D+1] of one pass over all sequences: [B, n·d] each.
 using States = std::vector<std::vector<double>>;
@@ -37,7 +36,7 @@ States perturbed_states(ProbeInput<T>& input, const std::vector<double>& inputs,
     double squares = 0;
     for (const double x : inputs) squares += x * x;
     const double size = kShiftNoise * std::sqrt(squares / static_cast<double>(inputs.size()));
-    const NormalKey key(kSeed, "shift");
+    const NormalKey key(kShiftSeed, "shift");
     States states;
     Tape<T> tape;
     std::vector<double> noise(piece);
@@ -156,7 +155,7 @@ template ProbeResult probe_shift<double>(ProbeInput<double>&);
 namespace {
 
 /// One pass on one thread, variances and distances of all states, and the norms of all weights (growth.cpp).
-double operations(const ProbeShape& s) {
+double shift_operations(const ProbeShape& s) {
     return 2 * forward_operations(s, s.tokens(), s.length) +
            scalar_operations(s.part.states * (3 + 0.25 * s.sequences) * s.states()) +
            std::min(64, s.d_model) * s.parameters();
@@ -172,7 +171,7 @@ ProbeInfo shift_probe() {
             "[K] Theorems 5 and 6",
             ProbeNeeds::Forward,
             ProbeCost::Expensive,
-            operations,
+            shift_operations,
             probe_shift<float>,
             probe_shift<double>,
             {{"variance_mean", states, "mean over entries of the variance over sequences", kMayBeNan},

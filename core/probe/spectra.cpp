@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra.h"
 
+#include "core/base/nan.h"
 #include "core/probe/spectra/depth_measures.h"
 #include "core/probe/spectra/jacobian_map.h"
 #include "core/probe/spectra/token_spectrum.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -14,7 +14,6 @@ namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kValues = 16;
 // Up to this size the explicit matrix is as cheap as the search; larger end to end, for the smallest values.
 constexpr int kDense = 256, kDenseEndToEnd = 512;
@@ -117,7 +116,7 @@ template ProbeResult probe_spectra<double>(ProbeInput<double>&);
 namespace {
 
 /// 16 singular values of whole-sequence maps of every range of layers, some 64 products and transposes each.
-double operations(const ProbeShape& s) {
+double spectra_operations(const ProbeShape& s) {
     // Of about four ranges that cover the stack, one is of the sub-layers and one of the layers.
     const double ranges = s.part.sublayers == 1 ? 4 : s.part.sublayers + s.part.layers;
     return 64 * 16 * s.depth * ranges * forward_operations(s, s.length, s.length);
@@ -134,7 +133,7 @@ ProbeInfo spectra_probe() {
             "(Lyapunov exponents)",
             ProbeNeeds::Tangents,
             ProbeCost::Expensive,
-            operations,
+            spectra_operations,
             probe_spectra<float>,
             probe_spectra<double>,
             {{"sublayer_top",

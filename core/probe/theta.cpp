@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/theta.h"
 
+#include "core/base/nan.h"
 #include "core/base/statistics.h"
 #include "core/probe/interface/jackknife.h"
 #include "core/probe/interface/row_sample.h"
@@ -15,12 +16,20 @@ namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNearOne = 0.99;
 constexpr std::array kQuantiles{0.0, 0.05, 0.5, 0.95, 1.0};
 
 /// The contributions of each row to the averages of its head, summed by sequence.
-enum Term : std::size_t { Rows, Theta, Below, Relative, RelativeBelow, Prefix, Peaked, kTerms };
+enum ThetaTerm : std::size_t {
+    ThetaRows,
+    Theta,
+    Below,
+    Relative,
+    RelativeBelow,
+    Prefix,
+    Peaked,
+    kThetaTerms
+};
 
 /// A head's row with the lowest relative θ, a long one where there is any.
 struct LowestRow {
@@ -34,7 +43,7 @@ struct LowestRow {
 struct HeadSummary {
     bool measured = false;
     double most = 0, widest = 0;
-    std::vector<double> sums;      ///< [sequences, kTerms]
+    std::vector<double> sums;      ///< [sequences, kThetaTerms]
     std::vector<double> relative;  ///< of every row, ascending
     LowestRow lowest;
 };
@@ -44,7 +53,7 @@ template <class T>
 class HeadRows {
   public:
     HeadRows(const SensitivityOptions& options, std::size_t sequences) : options_(options), solver_(options) {
-        summary_.sums.assign(sequences * kTerms, 0);
+        summary_.sums.assign(sequences * kThetaTerms, 0);
     }
 
     void add(std::size_t sequence, std::size_t row, std::span<const T> p) {
@@ -56,8 +65,8 @@ class HeadRows {
             sum += value;
             largest = std::max(largest, value);
         }
-        double* sums = summary_.sums.data() + sequence * kTerms;
-        sums[Rows] += 1;
+        double* sums = summary_.sums.data() + sequence * kThetaTerms;
+        sums[ThetaRows] += 1;
         sums[Theta] += theta.value;
         sums[Below] += theta.value < kNearOne;
         sums[Relative] += relative;
@@ -113,7 +122,7 @@ void add_averages(ProbeResult& result, const std::vector<HeadSummary>& heads, st
                   double temperature) {
     const struct {
         const char* name;
-        Term term;
+        ThetaTerm term;
         double factor;
     } averages[] = {{"mean", Theta, 1},
                     {"below_099", Below, 1},
@@ -125,12 +134,12 @@ void add_averages(ProbeResult& result, const std::vector<HeadSummary>& heads, st
     for (const auto& average : averages) {
         std::vector<Averaged> values;
         for (const HeadSummary& head : heads)
-            values.push_back(head.measured
-                                 ? jackknife(head.sums, kTerms,
-                                             [&](std::span<const double> totals, std::size_t) {
-                                                 return average.factor * totals[average.term] / totals[Rows];
-                                             })
-                                 : Averaged{kNaN, kNaN});
+            values.push_back(head.measured ? jackknife(head.sums, kThetaTerms,
+                                                       [&](std::span<const double> totals, std::size_t) {
+                                                           return average.factor * totals[average.term] /
+                                                                  totals[ThetaRows];
+                                                       })
+                                           : Averaged{kNaN, kNaN});
         add_averaged(result, average.name, {D, H}, values, {"layer", "head"}, "1");
     }
 }
@@ -209,7 +218,7 @@ template ProbeResult probe_theta<double>(ProbeInput<double>&);
 namespace {
 
 /// Entries of all attention rows, without the masked ones.
-double operations(const ProbeShape& s) {
+double theta_operations(const ProbeShape& s) {
     return 13 * scalar_operations(s.part.attention * 0.5 * s.depth * s.heads * s.tokens() * s.length);
 }
 
@@ -229,7 +238,7 @@ ProbeInfo theta_probe() {
         "[E] Definition 4.1, Theorem 4.2, Corollary 4.3 and Appendix E.2",
         ProbeNeeds::Forward,
         ProbeCost::Expensive,
-        operations,
+        theta_operations,
         probe_theta<float>,
         probe_theta<double>,
         {{"max", heads, "largest θ of a row", kMayBeNan},

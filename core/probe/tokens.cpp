@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/backend/cpu/linear_algebra/svd.h"
+#include "core/base/nan.h"
 #include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
@@ -19,8 +20,6 @@
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The median |x|, of an even count the mean of the middle two. Counts the sizes by exponent and three bits,
 /// then sorts only what shares a bucket with the middle: several times faster than selecting among all. No
@@ -191,7 +190,7 @@ namespace {
 
 /// Similarity and outliers of every state, and the eigenvalue problems of some sequences: at most a quarter
 /// of the passes' operations where two sequences do not exceed it (tokens.h).
-double operations(const ProbeShape& s) {
+double tokens_operations(const ProbeShape& s) {
     const double m = std::min(s.length, s.d_model), problem = (2.0 * s.depth + 1) * (4 * m + 2500) * m * m;
     const double passes = 3 * forward_operations(s, s.tokens(), s.length);
     return s.part.states * (scalar_operations(2 * s.states()) +
@@ -209,7 +208,7 @@ ProbeInfo tokens_probe() {
             "Roy and Vetterli 2007 (effective rank); the others ours",
             ProbeNeeds::Forward,
             ProbeCost::Medium,
-            operations,
+            tokens_operations,
             probe_tokens<float>,
             probe_tokens<double>,
             {{"similarity", states, "mean cosine of two tokens of a sequence", flags},

@@ -24,7 +24,7 @@ template ProbeResult probe_updates<double>(ProbeInput<double>&);
 
 namespace {
 
-double operations(const ProbeShape& s) {
+double updates_operations(const ProbeShape& s) {
     return traffic_operations((1 + 2 * s.part.sublayers) * s.parameters());
 }
 
@@ -38,7 +38,7 @@ ProbeInfo updates_probe() {
         "measured; no paper's bound",
         ProbeNeeds::Update,
         ProbeCost::Expensive,
-        operations,
+        updates_operations,
         probe_updates<float>,
         probe_updates<double>,
         {{"update_ratio", {axis::group}, "‖Δθ‖/‖θ‖ of a group of tensors in this step's update", kMayBeNan}},

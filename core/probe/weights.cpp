@@ -80,7 +80,7 @@ namespace {
 /// Gram matrices of all weights and their eigenvalues; measured, an eigenvalue problem takes the time of 4m³
 /// + 2500m² multiply-adds (tokens.cpp), m at most kDenseNormWidth; a search reads a larger matrix about 100
 /// times.
-double operations(const ProbeShape& s) {
+double weights_operations(const ProbeShape& s) {
     const double d = s.d_model, dense = std::min<double>(kDenseNormWidth, d);
     const double weights = s.depth * (2 * d * d + 2 * d * s.d_kv + double(s.feed_forward_maps) * d * s.d_ff);
     const double problems = s.depth * (4.0 + s.feed_forward_maps);
@@ -100,7 +100,7 @@ ProbeInfo weights_probe() {
             "[G] Figure 6; [E] §6",
             ProbeNeeds::Nothing,
             ProbeCost::Medium,
-            operations,
+            weights_operations,
             probe_weights<float>,
             probe_weights<double>,
             {{"frobenius", each, "‖W‖_F", kMayBeNan},

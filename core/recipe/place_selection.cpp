@@ -2,6 +2,7 @@
 #include "core/recipe/place_selection.h"
 
 #include "core/base/error.h"
+#include "core/base/trimmed.h"
 
 #include <fnmatch.h>
 
@@ -14,12 +15,8 @@ namespace normscope {
 namespace {
 
 constexpr std::size_t kLongest = 64;  // fnmatch may take long over many stars
-constexpr const char* kForm = "patterns separated by commas, such as blocks.0, blocks.*.norm_in";
-
-std::string trimmed(const std::string& text) {
-    const auto first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
-    return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
-}
+constexpr const char* kPlaceSelectionForm =
+    "patterns separated by commas, such as blocks.0, blocks.*.norm_in";
 
 bool is_allowed(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) ||
@@ -56,7 +53,7 @@ PlaceSelection PlaceSelection::parse(const std::string& text, const std::string&
     std::istringstream parts(text + ",");
     for (std::string part; std::getline(parts, part, ',');) {
         const std::string pattern = trimmed(part);
-        if (pattern.empty()) throw InputError(where, "an empty pattern", kForm);
+        if (pattern.empty()) throw InputError(where, "an empty pattern", kPlaceSelectionForm);
         if (pattern.size() > kLongest)
             throw InputError(where, "a pattern of " + std::to_string(pattern.size()) + " characters",
                              "at most " + std::to_string(kLongest));

@@ -2,6 +2,7 @@
 #include "core/recipe/watch_spec.h"
 
 #include "core/base/error.h"
+#include "core/base/trimmed.h"
 
 #include <charconv>
 #include <cmath>
@@ -13,12 +14,7 @@ namespace {
 constexpr const char* kQuantities[] = {"grad_norm",  "grad_ratio", "loss",
                                        "hidden_rms", "non_finite", "entropy"};
 constexpr const char* kComparators[] = {">", "<"};
-constexpr const char* kForm = "QUANTITY > VALUE or QUANTITY < VALUE";
-
-std::string trimmed(const std::string& text) {
-    const auto first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t");
-    return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
-}
+constexpr const char* kWatchSpecForm = "QUANTITY > VALUE or QUANTITY < VALUE";
 
 }  // namespace
 
@@ -64,14 +60,14 @@ WatchSpec parse_watch(const std::string& text, const std::string& where) {
     if (!known) throw InputError(where, "\"" + quantity + "\" is not known", allowed);
     if (at == std::string::npos) {
         if (spec.quantity == WatchQuantity::NonFinite) return spec;
-        throw InputError(where, "\"" + text + "\" compares with nothing", kForm);
+        throw InputError(where, "\"" + text + "\" compares with nothing", kWatchSpecForm);
     }
     spec.is = text[at] == '>' ? WatchComparator::Above : WatchComparator::Below;
     const std::string value = trimmed(text.substr(at + 1));
     const char* const last = value.data() + value.size();
     const auto [end, error] = std::from_chars(value.data(), last, spec.value);
     if (error != std::errc() || end != last || !std::isfinite(spec.value))
-        throw InputError(where, "\"" + value + "\" is not a number", kForm);
+        throw InputError(where, "\"" + value + "\" is not a number", kWatchSpecForm);
     if (!RealRange().contains(spec.value))
         throw InputError(where, value + " is out of range", RealRange().text());
     return spec;

@@ -10,7 +10,7 @@ namespace {
 constexpr Block kLlama = Block::Llama, kGpt2 = Block::Gpt2;
 
 // clang-format off
-constexpr SizeRow kRows[] = {
+constexpr SizeRow kSizeTableRows[] = {
     //  name         block   N   d     H   ff     ctx   vocab  lr    warmup steps   batch clip published
     {"llama-9m",     kLlama, 4,  128,  4,  352,   256,  32000, 1e-3, 1000,  10000,  512,  0,   false},
     {"llama-20m",    kLlama, 4,  256,  4,  688,   256,  32000, 1e-3, 1000,  10000,  512,  0,   false},
@@ -35,7 +35,7 @@ constexpr SizeRow kRows[] = {
 }  // namespace
 
 std::span<const SizeRow> size_table() {
-    return kRows;
+    return kSizeTableRows;
 }
 
 StackSpec stack_of(const SizeRow& row) {

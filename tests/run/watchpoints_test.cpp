@@ -2,6 +2,7 @@
 #include "core/run/watchpoints.h"
 
 #include "core/base/error.h"
+#include "core/base/nan.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/recipe/keys.h"
 #include "core/run/complete_run.h"
@@ -19,7 +20,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Recipe watching(Recipe recipe, std::vector<WatchSpec> watch) {
     recipe.watch = std::move(watch);

@@ -12,7 +12,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kLeft = 30, kRight = 10, kBottom = 10;  // px; the left edge of the row's id
+constexpr int kClaimDetailsLeft = 30, kClaimDetailsRight = 10,
+              kBottom = 10;  // px; the left edge of the row's id
 
 QLabel* line(QWidget* parent, int px) {
     auto* label = new QLabel(parent);
@@ -33,7 +34,7 @@ ClaimDetails::ClaimDetails(const QString& key, const QString& knob, const QStrin
     numbers_->setObjectName(QStringLiteral("claimNumbers"));
     numbers_->setForegroundRole(QPalette::PlaceholderText);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kLeft, 0, kRight, kBottom);
+    column->setContentsMargins(kClaimDetailsLeft, 0, kClaimDetailsRight, kBottom);
     column->setSpacing(4);
     column->addWidget(sentence_);
     column->addWidget(numbers_);

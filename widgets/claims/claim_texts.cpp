@@ -12,7 +12,7 @@ namespace normscope::widgets {
 
 namespace {
 
-QString translated(const char* text) {
+QString claimText(const char* text) {
     return QCoreApplication::translate("Claims", text);
 }
 
@@ -28,28 +28,28 @@ std::span<const ClaimVerdict> claimVerdicts() {
 QString verdictWord(ClaimVerdict verdict) {
     switch (verdict) {
         case ClaimVerdict::Holds:
-            return translated(QT_TRANSLATE_NOOP("Claims", "holds"));
+            return claimText(QT_TRANSLATE_NOOP("Claims", "holds"));
         case ClaimVerdict::Corrected:
-            return translated(QT_TRANSLATE_NOOP("Claims", "corrected"));
+            return claimText(QT_TRANSLATE_NOOP("Claims", "corrected"));
         case ClaimVerdict::Fails:
-            return translated(QT_TRANSLATE_NOOP("Claims", "fails"));
+            return claimText(QT_TRANSLATE_NOOP("Claims", "fails"));
         case ClaimVerdict::NotApplicable:
-            return translated(QT_TRANSLATE_NOOP("Claims", "not applicable"));
+            return claimText(QT_TRANSLATE_NOOP("Claims", "not applicable"));
         case ClaimVerdict::Toy:
-            return translated(QT_TRANSLATE_NOOP("Claims", "toy"));
+            return claimText(QT_TRANSLATE_NOOP("Claims", "toy"));
         case ClaimVerdict::Unknown:
             break;
     }
-    return translated(QT_TRANSLATE_NOOP("Claims", "unknown"));
+    return claimText(QT_TRANSLATE_NOOP("Claims", "unknown"));
 }
 
 std::span<const ClaimPaper> claimPapers() {
     static const std::array<ClaimPaper, 5> all = {
-        ClaimPaper{'E', translated(QT_TRANSLATE_NOOP("Claims", "Emadi"))},
-        {'N', translated(QT_TRANSLATE_NOOP("Claims", "Null space"))},
-        {'G', translated(QT_TRANSLATE_NOOP("Claims", "GPAS"))},
-        {'B', translated(QT_TRANSLATE_NOOP("Claims", "Baek"))},
-        {'K', translated(QT_TRANSLATE_NOOP("Claims", "Kan"))}};
+        ClaimPaper{'E', claimText(QT_TRANSLATE_NOOP("Claims", "Emadi"))},
+        {'N', claimText(QT_TRANSLATE_NOOP("Claims", "Null space"))},
+        {'G', claimText(QT_TRANSLATE_NOOP("Claims", "GPAS"))},
+        {'B', claimText(QT_TRANSLATE_NOOP("Claims", "Baek"))},
+        {'K', claimText(QT_TRANSLATE_NOOP("Claims", "Kan"))}};
     return all;
 }
 
@@ -57,17 +57,17 @@ QString valueText(const ClaimResult& result) {
     if (std::isnan(result.value)) return {};
     const QString value = numberText(result.value);
     if (std::isnan(result.bound)) return value;
-    return translated(QT_TRANSLATE_NOOP("Claims", "%1 against %2")).arg(value, numberText(result.bound));
+    return claimText(QT_TRANSLATE_NOOP("Claims", "%1 against %2")).arg(value, numberText(result.bound));
 }
 
 QString residualText(const ClaimResult& result) {
     QStringList parts;
     if (!std::isnan(result.residual))
-        parts << translated(QT_TRANSLATE_NOOP("Claims", "residual %1")).arg(numberText(result.residual));
+        parts << claimText(QT_TRANSLATE_NOOP("Claims", "residual %1")).arg(numberText(result.residual));
     if (result.samples == 1)
-        parts << translated(QT_TRANSLATE_NOOP("Claims", "1 sample"));
+        parts << claimText(QT_TRANSLATE_NOOP("Claims", "1 sample"));
     else if (result.samples > 1)
-        parts << translated(QT_TRANSLATE_NOOP("Claims", "%1 samples")).arg(result.samples);
+        parts << claimText(QT_TRANSLATE_NOOP("Claims", "%1 samples")).arg(result.samples);
     return parts.join(QStringLiteral(" · "));
 }
 

@@ -21,8 +21,8 @@ namespace normscope::widgets {
 namespace {
 
 // px: the columns of a row
-constexpr int kGlyph = 14, kLeft = 8, kPadding = 6, kId = 30, kIdWidth = 92, kStatement = 130, kGap = 12,
-              kVerdictWidth = 128;
+constexpr int kClaimsListGlyph = 14, kClaimsListLeft = 8, kClaimsListPadding = 6, kId = 30, kIdWidth = 92,
+              kStatement = 130, kClaimsListGap = 12, kVerdictWidth = 128;
 
 /// The label of a key's knob; empty where the window has none.
 QString knobLabel(const std::string& key) {
@@ -98,15 +98,15 @@ void ClaimsList::refresh(const QString& id) {
 int ClaimsList::headHeight(int row) const {
     const Claim* claim = find_claim(id(row).toStdString());
     if (!claim) return 0;
-    const QFont text = sized(font(), 12), bold = sized(font(), 12, true), small = sized(font(), 11);
-    const int statement = viewport()->width() - kVerdictWidth - kGap - kStatement;
+    const QFont text = sized(font(), 12), bold = sized(font(), 12, QFont::Bold), small = sized(font(), 11);
+    const int statement = viewport()->width() - kVerdictWidth - kClaimsListGap - kStatement;
     const QString needed = need(id(row));
     const int note = needed.isEmpty() ? 0 : heightOf(small, statement, needed) + 2;
     int height = std::max(heightOf(text, statement, QString::fromUtf8(claim->statement)) + note,
                           lineHeight(bold) + 2 + heightOf(small, kIdWidth, QString::fromUtf8(claim->number)));
     if (const ClaimResult* of = result(id(row)))
         height = std::max(height, lineHeight(text) + 2 + heightOf(small, kVerdictWidth - 8, valueText(*of)));
-    return height + 2 * kPadding + 1;
+    return height + 2 * kClaimsListPadding + 1;
 }
 
 int ClaimsList::rowHeight(int row) const {
@@ -120,17 +120,18 @@ void ClaimsList::paintRow(const RowPaint& paint, int at) {
     const ClaimResult* of = result(id(at));
     paint.ground(paint.row, true);
     const QColor result_ink = outdated_ ? paint.muted : paint.ink;
-    const QRect row = paint.row.adjusted(0, kPadding, 0, -kPadding);
-    const QFont text = sized(paint.font, 12), bold = sized(paint.font, 12, true),
+    const QRect row = paint.row.adjusted(0, kClaimsListPadding, 0, -kClaimsListPadding);
+    const QFont text = sized(paint.font, 12), bold = sized(paint.font, 12, QFont::Bold),
                 small = sized(paint.font, 11);
-    paintMark(paint.painter, QRectF(row.left() + kLeft, row.top() + 1, kGlyph, kGlyph),
+    paintMark(paint.painter,
+              QRectF(row.left() + kClaimsListLeft, row.top() + 1, kClaimsListGlyph, kClaimsListGlyph),
               markOf(of ? std::optional(of->verdict) : std::nullopt), of ? result_ink : paint.muted);
     paint.text(bold, paint.ink, {row.left() + kId, row.top(), kIdWidth, lineHeight(bold)}, id(at));
     paint.text(small, paint.muted,
                {row.left() + kId, row.top() + lineHeight(bold) + 2, kIdWidth, row.height()},
                QString::fromUtf8(claim->number));
     const int right = row.right() + 1 - kVerdictWidth, left = row.left() + kStatement;
-    const int width = right - kGap - left;
+    const int width = right - kClaimsListGap - left;
     const QString statement = QString::fromUtf8(claim->statement);
     paint.text(text, paint.ink, {left, row.top(), width, row.height()}, statement);
     if (const QString needed = need(id(at)); !needed.isEmpty())

@@ -12,7 +12,7 @@ namespace normscope::widgets {
 
 namespace {
 constexpr int kShownMs = 6000;
-constexpr int kMaxWidth = 720, kMinText = 120, kMargin = 16;
+constexpr int kBannerMaxWidth = 720, kMinText = 120, kBannerMargin = 16;
 }  // namespace
 
 Banner::Banner(QWidget* over, QWidget* parent)
@@ -72,7 +72,7 @@ bool Banner::eventFilter(QObject* watched, QEvent* event) {
 /// At the lower end of the area, as wide as its text needs.
 void Banner::place() {
     const QRect area(over_->mapTo(parentWidget(), QPoint(0, 0)), over_->size());
-    const int most = std::max(1, std::min(kMaxWidth, area.width() - 2 * kMargin));
+    const int most = std::max(1, std::min(kBannerMaxWidth, area.width() - 2 * kBannerMargin));
     // The buttons are next to the text, which is on one line where it fits.
     const QMargins margins = layout()->contentsMargins();
     int others = margins.left() + margins.right() + 2 * frameWidth();
@@ -83,7 +83,8 @@ void Banner::place() {
     const int wanted =
         layout()->hasHeightForWidth() ? layout()->heightForWidth(width) : layout()->sizeHint().height();
     const int height = std::min(wanted, area.height());
-    setGeometry(area.left() + (area.width() - width) / 2, area.bottom() - kMargin - height, width, height);
+    setGeometry(area.left() + (area.width() - width) / 2, area.bottom() - kBannerMargin - height, width,
+                height);
 }
 
 QString Banner::message() const {

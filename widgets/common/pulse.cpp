@@ -9,8 +9,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kSide = 76, kRings = 3, kRunning = 1200, kFrame = 40, kStill = 200;  // px, ms
-constexpr double kInner = 14;                                                      // px, the first ring
+constexpr int kPulseSide = 76, kRings = 3, kRunning = 1200, kFrame = 40, kStill = 200;  // px, ms
+constexpr double kInner = 14;                                                           // px, the first ring
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Pulse::Pulse(QWidget* window) : QWidget(window) {
     setObjectName(QStringLiteral("storyPulse"));
     setAttribute(Qt::WA_TransparentForMouseEvents);
     setAttribute(Qt::WA_NoSystemBackground);
-    resize(kSide, kSide);
+    resize(kPulseSide, kPulseSide);
     hide();
     connect(&timer_, &QTimer::timeout, this, &Pulse::follow);
 }
@@ -38,7 +38,7 @@ void Pulse::follow() {
     if (!target_ || !target_->isVisible()) return hide();
     if (since_.elapsed() > kRunning) timer_.setInterval(kStill);  // the target may still move
     const QPointF at = target_->mapTo(window(), centre_());
-    move((at - QPointF(kSide / 2.0, kSide / 2.0)).toPoint());
+    move((at - QPointF(kPulseSide / 2.0, kPulseSide / 2.0)).toPoint());
     raise();
     QWidget::show();
     update();
@@ -48,8 +48,8 @@ void Pulse::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     QColor ink = palette().color(QPalette::Highlight);
-    const QPointF middle(kSide / 2.0, kSide / 2.0);
-    const double reach = kSide / 2.0 - 2 - kInner;
+    const QPointF middle(kPulseSide / 2.0, kPulseSide / 2.0);
+    const double reach = kPulseSide / 2.0 - 2 - kInner;
     // Where the style has no animations the rings do not move.
     const bool moves = style()->styleHint(QStyle::SH_Widget_Animation_Duration) > 0 && since_.isValid() &&
                        since_.elapsed() < kRunning;

@@ -7,11 +7,12 @@
 
 namespace normscope::widgets {
 
-/// Sizes of the texts that the painted rows of a list have; pixels. Interface thread.
+// Sizes of painted texts, in pixels. Interface thread.
 
-inline QFont sized(QFont font, int px, bool bold = false) {
+/// The font in another size and weight.
+inline QFont sized(QFont font, int px, QFont::Weight weight = QFont::Normal) {
     font.setPixelSize(px);
-    font.setBold(bold);
+    font.setWeight(weight);
     return font;
 }
 

@@ -11,7 +11,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kSide = 12, kToText = 4, kToNext = 12;  // px, of marked texts
+constexpr int kVerdictMarkSide = 12, kToText = 4, kToNext = 12;  // px, of marked texts
 
 /// A path that is stroked, and a dot that is filled, in a 16 × 16 square.
 struct Shape {
@@ -113,9 +113,11 @@ void paintMarked(QPainter& painter, const QRect& line, const QFont& font,
     int x = line.left();
     painter.setFont(font);
     for (const MarkedText& one : texts) {
-        paintMark(painter, QRectF(x, line.top() + (line.height() - kSide) / 2.0, kSide, kSide), one.mark,
-                  one.colour);
-        x += kSide + kToText;
+        paintMark(painter,
+                  QRectF(x, line.top() + (line.height() - kVerdictMarkSide) / 2.0, kVerdictMarkSide,
+                         kVerdictMarkSide),
+                  one.mark, one.colour);
+        x += kVerdictMarkSide + kToText;
         painter.setPen(one.colour);
         const int width = QFontMetrics(font).horizontalAdvance(one.text);
         painter.drawText(QRect(x, line.top(), width + 1, line.height()), Qt::AlignVCenter, one.text);

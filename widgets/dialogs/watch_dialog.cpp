@@ -18,7 +18,7 @@ namespace normscope::widgets {
 
 namespace {
 
-QString titleOf(WatchQuantity quantity) {
+QString watchTitle(WatchQuantity quantity) {
     switch (quantity) {
         case WatchQuantity::GradNorm:
             return WatchDialog::tr("Gradient norm");
@@ -97,7 +97,7 @@ void WatchDialog::add(const WatchSpec& spec) {
     Row row{new QComboBox(this), new QComboBox(this), new QLineEdit(this),
             new QPushButton(tr("Remove"), this)};
     for (std::size_t i = 0; i < words_of<WatchQuantity>().size(); ++i)
-        row.quantity->addItem(titleOf(static_cast<WatchQuantity>(i)), static_cast<int>(i));
+        row.quantity->addItem(watchTitle(static_cast<WatchQuantity>(i)), static_cast<int>(i));
     row.quantity->setCurrentIndex(static_cast<int>(spec.quantity));
     for (const char* word : words_of<WatchComparator>()) row.is->addItem(QLatin1String(word));
     row.is->setCurrentIndex(static_cast<int>(spec.is));

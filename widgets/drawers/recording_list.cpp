@@ -16,7 +16,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kRowHeight = 46, kGlyph = 12, kCurveWidth = 96;
+constexpr int kRowHeight = 46, kRecordingListGlyph = 12, kCurveWidth = 96;
 
 /// A bar from the least to the largest loss of each block of steps, joined: no spike is lost.
 void paintCurve(QPainter& painter, const QRectF& area, const RecordingCurve& curve, const QColor& colour) {
@@ -75,9 +75,9 @@ void RecordingList::paintRow(const RowPaint& paint, int at) {
     painter.setRenderHint(QPainter::Antialiasing);
     paint.ground(paint.row, false);
     const QRect inner = paint.row.adjusted(8, 5, -8, -5);
-    paintGlyph(painter, QRectF(inner.left(), inner.top() + 3, kGlyph, kGlyph),
+    paintGlyph(painter, QRectF(inner.left(), inner.top() + 3, kRecordingListGlyph, kRecordingListGlyph),
                outcomeGlyph(drawer_.stateOf(*row)), paint.ink);
-    const int left = inner.left() + kGlyph + 8, half = inner.height() / 2;
+    const int left = inner.left() + kRecordingListGlyph + 8, half = inner.height() / 2;
     const QRect curve_at(inner.right() - kCurveWidth, inner.top(), kCurveWidth, half - 2);
     const auto elided = [&](const QFont& font, const QColor& colour, const QRect& where,
                             const QString& text) {

@@ -61,7 +61,7 @@ void paintInto(QPaintDevice& device, FigureScene& scene, double scale) {
     if (!painter.end()) throw SystemError("export: painting failed");
 }
 
-QByteArray titleOf(const Figure& figure) {
+QByteArray figureTitle(const Figure& figure) {
     return xmlText(figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle).toUtf8();
 }
 
@@ -75,7 +75,7 @@ QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& 
     generator.setSize((options.size_mm * 1000).toSize());
     generator.setViewBox(scene.sceneRect());
     // QSvgGenerator copies both into the XML verbatim.
-    generator.setTitle(QString::fromUtf8(titleOf(figure)));
+    generator.setTitle(QString::fromUtf8(figureTitle(figure)));
     generator.setDescription(xmlText(options.metadata));
     paintInto(generator, scene, 1);
     return bytes;

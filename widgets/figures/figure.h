@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/base/nan.h"
 #include "core/train/outcome.h"
 
 #include <QString>
@@ -18,8 +19,6 @@ namespace normscope::widgets {
 /// tests compare it. So what is seen, exported and tested cannot differ. A Figure holds raw values:
 /// decimation, log scales, gaps at NaN or at non-positive values on a log axis, and colours are left to the
 /// renderer.
-
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Log1p is even in log₂(1 + x): of steps, so that 0 is on the axis and the first steps have space.
 enum class Scale { Linear, Log, Log1p };

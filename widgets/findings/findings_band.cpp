@@ -16,9 +16,9 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kInterval = 200;                              // ms between updates
-constexpr int kLeft = 12, kTop = 4, kGap = 16, kMore = 32;  // px
-constexpr int kSmall = 11;
+constexpr int kFindingsBandInterval = 200;  // ms between updates
+constexpr int kFindingsBandLeft = 12, kFindingsBandTop = 4, kFindingsBandGap = 16, kMore = 32;  // px
+constexpr int kFindingsBandSmall = 11;
 
 /// A line each.
 QString namesExcept(const QStringList& names, const std::vector<ColumnContent>& shown) {
@@ -37,14 +37,14 @@ FindingsBand::FindingsBand(std::function<FindingsContent()> content, QWidget* pa
     setObjectName(QStringLiteral("findingsBand"));
     setAccessibleName(tr("Findings"));
     setFixedHeight(kHeight);
-    layout_->setContentsMargins(kLeft, kTop, kLeft, kTop);
-    layout_->setSpacing(kGap);
+    layout_->setContentsMargins(kFindingsBandLeft, kFindingsBandTop, kFindingsBandLeft, kFindingsBandTop);
+    layout_->setSpacing(kFindingsBandGap);
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kFindingsBandInterval);
     connect(&later_, &QTimer::timeout, this, &FindingsBand::refresh);
     more_ = new QLabel(this);
     more_->setObjectName(QStringLiteral("moreRuns"));
-    more_->setFont(sized(font(), kSmall));
+    more_->setFont(sized(font(), kFindingsBandSmall));
     more_->setForegroundRole(QPalette::PlaceholderText);  // muted
     remedies_ = new RemedyBox(this);
     connect(remedies_, &RemedyBox::draftsRequested, this, &FindingsBand::draftsRequested);
@@ -85,9 +85,9 @@ std::vector<ColumnContent> FindingsBand::fitting(const FindingsContent& content,
     int used = 0;
     for (const std::size_t group : content.order) {
         ColumnContent column = content.column(group);
-        used += FindingsColumn::widthOf(column, font()) + kGap;
+        used += FindingsColumn::widthOf(column, font()) + kFindingsBandGap;
         const bool last = shown.size() + 1 == content.order.size();
-        if (!shown.empty() && used + (last ? 0 : kMore + kGap) > space) break;
+        if (!shown.empty() && used + (last ? 0 : kMore + kFindingsBandGap) > space) break;
         shown.push_back(std::move(column));
     }
     std::sort(shown.begin(), shown.end(),
@@ -137,7 +137,7 @@ void FindingsBand::refresh() {
     const bool remedies = content.remedies.has_value(), grouped = !content.key.isEmpty();
     key_->setVisible(grouped && !remedies);
     if (grouped) key_->setLines(content.key);
-    const int inner = width() - 2 * kLeft;
+    const int inner = width() - 2 * kFindingsBandLeft;
     const int least = remedies  ? RemedyBox::kWidth
                       : grouped ? key_->sizeHint().width()
                                 : stories_->minimumChipWidth();
@@ -145,14 +145,16 @@ void FindingsBand::refresh() {
     const std::size_t uncovered = content.order.size() - shown.size();
     // Not at the expense of the only column.
     const int first = FindingsColumn::widthOf(shown.front(), font());
-    const bool count = uncovered > 0 && (shown.size() > 1 || first + kMore + 2 * kGap <= inner - least);
-    const int counted = count ? kMore + kGap : 0;
-    setColumns(shown, inner - least - kGap - counted);
+    const bool count =
+        uncovered > 0 && (shown.size() > 1 || first + kMore + 2 * kFindingsBandGap <= inner - least);
+    const int counted = count ? kMore + kFindingsBandGap : 0;
+    setColumns(shown, inner - least - kFindingsBandGap - counted);
     more_->setVisible(count);
     more_->setText(tr("%1\nmore").arg(uncovered));
     more_->setToolTip(namesExcept(content.names, shown));
     int used = counted;
-    for (const ColumnContent& column : shown) used += FindingsColumn::widthOf(column, font()) + kGap;
+    for (const ColumnContent& column : shown)
+        used += FindingsColumn::widthOf(column, font()) + kFindingsBandGap;
     if (remedies || grouped)
         stories_->hide();
     else
@@ -169,7 +171,7 @@ void FindingsBand::resizeEvent(QResizeEvent* event) {
 void FindingsBand::paintEvent(QPaintEvent*) {
     if (const QWidget* widget = right()) {
         QPainter painter(this);
-        painter.fillRect(widget->x() - kGap / 2, 8, 1, height() - 16, themeOf(palette()).grid);
+        painter.fillRect(widget->x() - kFindingsBandGap / 2, 8, 1, height() - 16, themeOf(palette()).grid);
     }
 }
 

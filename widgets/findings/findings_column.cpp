@@ -18,15 +18,16 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kRule = 3, kIndent = 12;  // px, the rule and the left edge of the texts
-constexpr int kGap = 8, kUnitGap = 4;   // between numbers, before a unit
-constexpr int kMinCell = 76;            // "loss, step 888" does not shift its neighbours
-constexpr int kSmall = 11, kText = 12, kTitle = 14, kNumber = 20;
-constexpr int kNumberTop = 14, kCaptionTop = 41, kNoteTop = 56, kLine = 15;
-constexpr int kGlyph = 10, kGlyphPitch = 13, kWordGap = 4;
+constexpr int kRule = 3, kFindingsColumnIndent = 12;  // px, the rule and the left edge of the texts
+constexpr int kFindingsColumnGap = 8, kUnitGap = 4;   // between numbers, before a unit
+constexpr int kMinCell = 76;                          // "loss, step 888" does not shift its neighbours
+constexpr int kFindingsColumnSmall = 11, kFindingsColumnText = 12, kFindingsColumnTitle = 14,
+              kFindingsColumnNumber = 20;
+constexpr int kNumberTop = 14, kCaptionTop = 41, kNoteTop = 56, kFindingsColumnLine = 15;
+constexpr int kFindingsColumnGlyph = 10, kGlyphPitch = 13, kFindingsColumnWordGap = 4;
 constexpr int kMinGroup = 122;  // groups form even columns
 constexpr std::size_t kMaxGlyphs = 6;
-constexpr int kMaxName = 220;  // px, before it is elided
+constexpr int kFindingsColumnMaxName = 220;  // px, before it is elided
 
 QFont semibold(const QFont& font, int px) {
     QFont made = sized(font, px);
@@ -39,12 +40,12 @@ int widthIn(const QFont& font, const QString& text) {
 }
 
 int valueWidth(const BandNumber& number, const QFont& font) {
-    const int unit = widthIn(sized(font, kSmall), number.unit);
-    return widthIn(semibold(font, kNumber), number.value) + (unit > 0 ? kUnitGap + unit : 0);
+    const int unit = widthIn(sized(font, kFindingsColumnSmall), number.unit);
+    return widthIn(semibold(font, kFindingsColumnNumber), number.value) + (unit > 0 ? kUnitGap + unit : 0);
 }
 
 int cellWidth(const BandNumber& number, const QFont& font) {
-    const QFont small = sized(font, kSmall);
+    const QFont small = sized(font, kFindingsColumnSmall);
     return std::max(
         {kMinCell, valueWidth(number, font), widthIn(small, number.caption), widthIn(small, number.note)});
 }
@@ -52,10 +53,11 @@ int cellWidth(const BandNumber& number, const QFont& font) {
 /// One of each number, left to right, also of those that the column is too narrow for.
 std::vector<QRect> cells(const ColumnContent& content, const QFont& font) {
     std::vector<QRect> all;
-    int left = kIndent;
+    int left = kFindingsColumnIndent;
     for (const BandNumber& number : content.numbers) {
-        all.emplace_back(left, kNumberTop, cellWidth(number, font), kNoteTop + kLine - kNumberTop);
-        left += all.back().width() + kGap;
+        all.emplace_back(left, kNumberTop, cellWidth(number, font),
+                         kNoteTop + kFindingsColumnLine - kNumberTop);
+        left += all.back().width() + kFindingsColumnGap;
     }
     return all;
 }
@@ -75,8 +77,9 @@ bool isFailure(RunState state) {
 }
 
 QFont outcomeFont(const ColumnContent& content, const QFont& font) {
-    return std::any_of(content.outcomes.begin(), content.outcomes.end(), isFailure) ? semibold(font, kSmall)
-                                                                                    : sized(font, kSmall);
+    return std::any_of(content.outcomes.begin(), content.outcomes.end(), isFailure)
+               ? semibold(font, kFindingsColumnSmall)
+               : sized(font, kFindingsColumnSmall);
 }
 
 }  // namespace
@@ -96,10 +99,12 @@ int FindingsColumn::widthOf(const ColumnContent& content, const QFont& font) {
     const int outcomes =
         content.outcomes.empty()
             ? 0
-            : std::max(kMinGroup, kIndent + static_cast<int>(glyphsOf(content).size()) * kGlyphPitch +
-                                      kWordGap + widthIn(outcomeFont(content, font), content.outcome));
-    const int name = std::min(kMaxName, widthIn(semibold(font, kSmall), content.name));
-    return std::max({numbers, outcomes, kIndent + name});
+            : std::max(kMinGroup,
+                       kFindingsColumnIndent + static_cast<int>(glyphsOf(content).size()) * kGlyphPitch +
+                           kFindingsColumnWordGap + widthIn(outcomeFont(content, font), content.outcome));
+    const int name =
+        std::min(kFindingsColumnMaxName, widthIn(semibold(font, kFindingsColumnSmall), content.name));
+    return std::max({numbers, outcomes, kFindingsColumnIndent + name});
 }
 
 void FindingsColumn::setContent(const ColumnContent& content) {
@@ -145,7 +150,7 @@ void FindingsColumn::fitHeadline() {
     const Headline& shown = content_.headline;
     headline_->setVisible(!shown.title.empty());
     if (shown.title.empty()) return;
-    headline_->setGeometry(kIndent, 0, width() - kIndent, height());
+    headline_->setGeometry(kFindingsColumnIndent, 0, width() - kFindingsColumnIndent, height());
     QTextDocument page;
     page.setDefaultFont(headline_->font());
     page.setDocumentMargin(0);
@@ -161,9 +166,9 @@ void FindingsColumn::fitHeadline() {
         html = QStringLiteral(
                    "<div style='font-size: %1px; font-weight: 600'>%2</div>"
                    "<div style='font-size: %3px'><b style='color: %4'>%5</b> %6</div>")
-                   .arg(kTitle)
+                   .arg(kFindingsColumnTitle)
                    .arg(QString::fromStdString(shown.title).toHtmlEscaped())
-                   .arg(kText)
+                   .arg(kFindingsColumnText)
                    .arg(nameColour().name(), content_.name.toHtmlEscaped(),
                         some.join(QStringLiteral(". ")).toHtmlEscaped());
         page.setHtml(html);
@@ -194,10 +199,12 @@ void FindingsColumn::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(0, 2, kRule, height() - 4, theme.run(content_.hue));
     if (!headline_->isHidden()) return;
-    painter.setFont(semibold(font(), kSmall));
+    painter.setFont(semibold(font(), kFindingsColumnSmall));
     painter.setPen(nameColour());
-    painter.drawText(QRect(kIndent, 0, width() - kIndent, kLine), Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(content_.name, Qt::ElideRight, width() - kIndent));
+    painter.drawText(
+        QRect(kFindingsColumnIndent, 0, width() - kFindingsColumnIndent, kFindingsColumnLine),
+        Qt::AlignLeft | Qt::AlignVCenter,
+        painter.fontMetrics().elidedText(content_.name, Qt::ElideRight, width() - kFindingsColumnIndent));
     const auto all = cells(content_, font());
     for (std::size_t i = 0; i < all.size() && all[i].right() < width(); ++i)
         paintNumber(painter, content_.numbers[i], all[i]);
@@ -206,7 +213,7 @@ void FindingsColumn::paintEvent(QPaintEvent*) {
 
 void FindingsColumn::paintNumber(QPainter& painter, const BandNumber& number, const QRect& cell) const {
     const Theme theme = themeOf(palette());
-    const QFont large = semibold(font(), kNumber), small = sized(font(), kSmall);
+    const QFont large = semibold(font(), kFindingsColumnNumber), small = sized(font(), kFindingsColumnSmall);
     const int baseline = cell.top() + QFontMetrics(large).ascent();
     painter.setFont(large);
     painter.setPen(number.draft ? theme.muted : theme.text);
@@ -221,14 +228,16 @@ void FindingsColumn::paintNumber(QPainter& painter, const BandNumber& number, co
 
 void FindingsColumn::paintOutcomes(QPainter& painter) const {
     const Theme theme = themeOf(palette());
-    int left = kIndent;
+    int left = kFindingsColumnIndent;
     for (const RunState state : glyphsOf(content_)) {
-        paintGlyph(painter, QRectF(left, kNoteTop + 2, kGlyph, kGlyph), outcomeGlyph(state), theme.text);
+        paintGlyph(painter, QRectF(left, kNoteTop + 2, kFindingsColumnGlyph, kFindingsColumnGlyph),
+                   outcomeGlyph(state), theme.text);
         left += kGlyphPitch;
     }
     painter.setFont(outcomeFont(content_, font()));
     painter.setPen(theme.text);
-    painter.drawText(left + kWordGap, kNoteTop + painter.fontMetrics().ascent(), content_.outcome);
+    painter.drawText(left + kFindingsColumnWordGap, kNoteTop + painter.fontMetrics().ascent(),
+                     content_.outcome);
 }
 
 }  // namespace normscope::widgets

@@ -19,12 +19,12 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kSmall = 11;
+constexpr int kRemedyBoxSmall = 11;
 
 QLabel* smallLabel(QWidget* parent) {
     auto* label = new QLabel(parent);
     QFont font = label->font();
-    font.setPixelSize(kSmall);
+    font.setPixelSize(kRemedyBoxSmall);
     label->setFont(font);
     label->setTextFormat(Qt::PlainText);
     label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
@@ -39,7 +39,7 @@ QToolButton* textButton(QWidget* parent, const char* name) {
     button->setFixedHeight(17);
     button->setFocusPolicy(Qt::TabFocus);
     QFont font = button->font();
-    font.setPixelSize(kSmall);
+    font.setPixelSize(kRemedyBoxSmall);
     font.setUnderline(true);
     button->setFont(font);
     return button;

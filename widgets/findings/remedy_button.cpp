@@ -2,6 +2,7 @@
 #include "widgets/findings/remedy_button.h"
 
 #include "core/base/number_text.h"
+#include "widgets/common/text_size.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -14,14 +15,9 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kPad = 6, kPlotWidth = 44, kPlotHeight = 28, kText = 12, kSmall = 11;
+constexpr int kRemedyButtonPad = 6, kPlotWidth = 44, kPlotHeight = 28, kRemedyButtonText = 12,
+              kRemedyButtonSmall = 11;
 constexpr double kLowest = -4, kHighest = 1;  // log₁₀ of the plot's range
-
-QFont sized(QFont font, int pixels, bool bold) {
-    font.setPixelSize(pixels);
-    font.setBold(bold);
-    return font;
-}
 
 }  // namespace
 
@@ -89,7 +85,7 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     painter.setBrush(isDown() ? theme.grid : theme.background);
     painter.drawRoundedRect(frame, 6, 6);
 
-    const QRectF plot(kPad, (height() - kPlotHeight) / 2.0, kPlotWidth, kPlotHeight);
+    const QRectF plot(kRemedyButtonPad, (height() - kPlotHeight) / 2.0, kPlotWidth, kPlotHeight);
     const std::size_t steps = std::max(draft_.first.gradient.size(), failed_.gradient.size());
     painter.setBrush(Qt::NoBrush);
     QPen dashed(theme.run(run_), 1);
@@ -99,8 +95,9 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(theme.text, 2));
     painter.drawPolyline(polyline(draft_.first.gradient, steps, plot));
 
-    const int left = kPad + kPlotWidth + 6;
-    const QFont heavy = sized(font(), kText, true), small = sized(font(), kSmall, false);
+    const int left = kRemedyButtonPad + kPlotWidth + 6;
+    const QFont heavy = sized(font(), kRemedyButtonText, QFont::Bold),
+                small = sized(font(), kRemedyButtonSmall);
     painter.setFont(small);
     painter.setPen(theme.muted);
     const QRect first(left, 3, width() - left - 2, height() / 2 - 3),

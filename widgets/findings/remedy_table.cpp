@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/remedy_table.h"
 
+#include "widgets/common/text_size.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -11,15 +12,9 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kText = 11, kGlyph = 10;
+constexpr int kRemedyTableText = 11, kRemedyTableGlyph = 10;
 // Left edges of the columns as shares of the width: outcome, loss, gradient.
 constexpr double kOutcome = 0.3, kLoss = 0.45, kGradient = 0.65;
-
-QFont sized(QFont font, bool bold) {
-    font.setPixelSize(kText);
-    font.setBold(bold);
-    return font;
-}
 
 }  // namespace
 
@@ -54,7 +49,7 @@ void RemedyTable::cell(QPainter& painter, double from, int right, const QRect& l
 
 void RemedyTable::paintHead(QPainter& painter, int height, int right) const {
     const QRect line(0, 0, width(), height);
-    painter.setFont(sized(font(), false));
+    painter.setFont(sized(font(), kRemedyTableText));
     painter.setPen(themeOf(palette()).muted);
     cell(painter, 0, at(kOutcome), line, tr("tried from step 0"));
     cell(painter, kOutcome, at(kLoss), line, tr("outcome"));
@@ -70,13 +65,14 @@ void RemedyTable::paintEvent(QPaintEvent*) {
         const Row& row = rows_[i];
         const QRect line(0, static_cast<int>(i) * kLine, width(), kLine);
         painter.setPen(theme.run(row.run));
-        painter.setFont(sized(font(), true));
+        painter.setFont(sized(font(), kRemedyTableText, QFont::Bold));
         cell(painter, 0, at(kOutcome), line, row.name);
-        painter.setFont(sized(font(), false));
-        paintGlyph(painter, QRectF(at(kOutcome), line.top() + 2, kGlyph, kGlyph), outcomeGlyph(row.state),
-                   theme.text);
+        painter.setFont(sized(font(), kRemedyTableText));
+        paintGlyph(painter, QRectF(at(kOutcome), line.top() + 2, kRemedyTableGlyph, kRemedyTableGlyph),
+                   outcomeGlyph(row.state), theme.text);
         painter.setPen(theme.text);
-        cell(painter, kOutcome + (kGlyph + 4.0) / std::max(1, width()), at(kLoss), line, row.outcome);
+        cell(painter, kOutcome + (kRemedyTableGlyph + 4.0) / std::max(1, width()), at(kLoss), line,
+             row.outcome);
         cell(painter, kLoss, at(kGradient), line, row.loss);
         cell(painter, kGradient, width(), line, row.gradient);
     }

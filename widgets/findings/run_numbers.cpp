@@ -13,7 +13,7 @@ namespace normscope::widgets {
 
 namespace {
 
-QString text(const char* source) {
+QString translatedText(const char* source) {
     return QCoreApplication::translate("RunNumbers", source);
 }
 
@@ -27,7 +27,7 @@ QString shortText(double value) {
 QString withError(double value, const std::vector<double>& errors, std::size_t at) {
     const QString exact = numberText(value);
     return at < errors.size() && std::isfinite(errors[at])
-               ? text("%1 ± %2").arg(exact, numberText(errors[at], 2))
+               ? translatedText("%1 ± %2").arg(exact, numberText(errors[at], 2))
                : exact;
 }
 
@@ -39,7 +39,7 @@ std::optional<std::int64_t> shownStep(const PanelInput& input, const RunData& ru
 }
 
 BandNumber missing(const QString& caption, const QString& what, const QString& why) {
-    return {QStringLiteral("–"), {}, caption, {}, text("%1: %2").arg(what, why)};
+    return {QStringLiteral("–"), {}, caption, {}, translatedText("%1: %2").arg(what, why)};
 }
 
 /// The run's own sample that a panel of this input shows.
@@ -52,25 +52,26 @@ std::optional<ShownSample> sampleOf(const PanelInput& input, std::size_t run, co
 /// What the numbers of samples have in common.
 void place(BandNumber& number, const PanelInput& input, const ShownSample& shown) {
     const std::int64_t step = shown.sample->step;
-    if (shownStep(input, *shown.run) != step) number.note = text("at step %1").arg(step);
+    if (shownStep(input, *shown.run) != step) number.note = translatedText("at step %1").arg(step);
     number.draft = shown.kind == LineKind::Draft;
     if (number.draft)
-        number.tip += u'\n' + text("A first estimate, on part of the batch or of the knobs before");
+        number.tip += u'\n' + translatedText("A first estimate, on part of the batch or of the knobs before");
 }
 
 /// Before training: that of the sample of the gradients.
 BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
-    const QString caption = text("held-out loss");
+    const QString caption = translatedText("held-out loss");
     const auto shown = sampleOf(input, run, "gradients");
     const auto loss = shown ? heldOutLossOf(*shown->sample) : std::nullopt;
-    if (!loss) return missing(caption, text("Loss"), whyMissing(input, run, "gradients"));
+    if (!loss) return missing(caption, translatedText("Loss"), whyMissing(input, run, "gradients"));
     const NamedArray* error = shown->sample->find("loss_error");
     BandNumber number{
         lossText(*loss),
-        text("nat"),
+        translatedText("nat"),
         caption,
         {},
-        text("Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
+        translatedText(
+            "Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
             .arg(shown->sample->step)
             .arg(error ? withError(*loss, error->data, 0) : numberText(*loss))};
     place(number, input, *shown);
@@ -79,30 +80,30 @@ BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
 
 BandNumber loss(const PanelInput& input, std::size_t index) {
     const RunData& run = *input.runs[index];
-    const QString what = text("Loss");
+    const QString what = translatedText("Loss");
     const auto step = shownStep(input, run);
     if (input.exploring || !step || run.steps.rows() == 0) return heldOutLoss(input, index);
-    const QString caption = text("loss, step %1").arg(*step);
+    const QString caption = translatedText("loss, step %1").arg(*step);
     const auto value = lossAt(run, *step);
     const std::int64_t last = run.steps.step.back();
     if (!value)
         return missing(caption, what,
-                       run.unread     ? text("not read from the file yet")
-                       : *step > last ? text("the run has no step after %1").arg(last)
-                                      : text("step %1 is not recorded").arg(*step));
-    const QString tip =
-        text("Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
-    return {lossText(*value), text("nat"), caption, {}, tip.arg(*step).arg(numberText(*value))};
+                       run.unread     ? translatedText("not read from the file yet")
+                       : *step > last ? translatedText("the run has no step after %1").arg(last)
+                                      : translatedText("step %1 is not recorded").arg(*step));
+    const QString tip = translatedText(
+        "Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
+    return {lossText(*value), translatedText("nat"), caption, {}, tip.arg(*step).arg(numberText(*value))};
 }
 
 /// "layer 12" of the recipe, for a number without a sample.
 QString lastLayer(const RunData& run) {
     const Recipe* recipe = run.recipe.get();
-    return recipe ? QString::number(recipe->stack.depth) : text("last");
+    return recipe ? QString::number(recipe->stack.depth) : translatedText("last");
 }
 
 BandNumber rms(const PanelInput& input, std::size_t run) {
-    const QString caption = text("RMS, layer %1"), what = text("RMS of the hidden state");
+    const QString caption = translatedText("RMS, layer %1"), what = translatedText("RMS of the hidden state");
     const auto shown = sampleOf(input, run, "growth");
     const auto profile = shown ? hiddenProfile(*shown->sample, "rms") : std::nullopt;
     if (!profile)
@@ -113,7 +114,7 @@ BandNumber rms(const PanelInput& input, std::size_t run) {
         {},
         caption.arg(profile->depth),
         {},
-        text("%1 after layer %2 at step %3: %4\nHeld-out batch, all tokens; ± over its sequences")
+        translatedText("%1 after layer %2 at step %3: %4\nHeld-out batch, all tokens; ± over its sequences")
             .arg(what)
             .arg(profile->depth)
             .arg(shown->sample->step)
@@ -123,27 +124,30 @@ BandNumber rms(const PanelInput& input, std::size_t run) {
 }
 
 BandNumber gradient(const PanelInput& input, std::size_t run) {
-    const QString caption = text("gradient, layer 1 ÷ %1"), what = text("Gradient ratio");
+    const QString caption = translatedText("gradient, layer 1 ÷ %1"), what = translatedText("Gradient ratio");
     const auto shown = sampleOf(input, run, "gradients");
     const auto profile = shown ? gradientProfile(*shown->sample, "hidden") : std::nullopt;
     if (!profile)
         return missing(caption.arg(lastLayer(*input.runs[run])), what, whyMissing(input, run, "gradients"));
     const auto ratio = gradientRatio(*shown->sample);
-    if (!ratio) return missing(caption.arg(profile->depth), what, text("a stack of one layer has none"));
+    if (!ratio)
+        return missing(caption.arg(profile->depth), what, translatedText("a stack of one layer has none"));
     if (std::isnan(*ratio) && !shown->sample->only().empty())
-        return missing(caption.arg(profile->depth), what,
-                       text("only %1 are measured").arg(QString::fromStdString(shown->sample->only())));
+        return missing(
+            caption.arg(profile->depth), what,
+            translatedText("only %1 are measured").arg(QString::fromStdString(shown->sample->only())));
     const std::size_t last = profile->y.size() - 1;
-    BandNumber number{shortText(*ratio),
-                      {},
-                      caption.arg(profile->depth),
-                      {},
-                      text("‖∂L/∂h‖, layer 1 ÷ %1 at step %2: %3\n%4 after layer 1, %5 after layer %1\n"
-                           "Held-out batch, all tokens; ± over its sequences")
-                          .arg(profile->depth)
-                          .arg(shown->sample->step)
-                          .arg(numberText(*ratio), withError(profile->y[2], profile->error, 2),
-                               withError(profile->y[last], profile->error, last))};
+    BandNumber number{
+        shortText(*ratio),
+        {},
+        caption.arg(profile->depth),
+        {},
+        translatedText("‖∂L/∂h‖, layer 1 ÷ %1 at step %2: %3\n%4 after layer 1, %5 after layer %1\n"
+                       "Held-out batch, all tokens; ± over its sequences")
+            .arg(profile->depth)
+            .arg(shown->sample->step)
+            .arg(numberText(*ratio), withError(profile->y[2], profile->error, 2),
+                 withError(profile->y[last], profile->error, last))};
     place(number, input, *shown);
     return number;
 }

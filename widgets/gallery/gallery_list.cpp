@@ -11,10 +11,10 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kLeft = 10, kPadding = 6, kGap = 2, kStateWidth = 170;  // px
+constexpr int kGalleryListLeft = 10, kGalleryListPadding = 6, kGalleryListGap = 2, kStateWidth = 170;  // px
 
 int headingHeight(const QFont& font, const QString& heading) {
-    return heading.isEmpty() ? 0 : lineHeight(sized(font, 11, true)) + 8;
+    return heading.isEmpty() ? 0 : lineHeight(sized(font, 11, QFont::Bold)) + 8;
 }
 
 }  // namespace
@@ -51,11 +51,12 @@ QString GalleryList::heading(int row) const {
 int GalleryList::rowHeight(int row) const {
     const GalleryRow* of = find(id(row));
     if (!of) return 0;
-    const QFont bold = sized(font(), 12, true), small = sized(font(), 11);
-    const int width = viewport()->width() - 2 * kLeft;
-    return headingHeight(font(), heading(row)) + 2 * kPadding +
-           heightOf(bold, width - kStateWidth - kLeft, QString::fromStdString(of->entry.title)) + kGap +
-           heightOf(small, width, sourceText(of->entry)) + kGap + lineHeight(small) + 1;
+    const QFont bold = sized(font(), 12, QFont::Bold), small = sized(font(), 11);
+    const int width = viewport()->width() - 2 * kGalleryListLeft;
+    return headingHeight(font(), heading(row)) + 2 * kGalleryListPadding +
+           heightOf(bold, width - kStateWidth - kGalleryListLeft, QString::fromStdString(of->entry.title)) +
+           kGalleryListGap + heightOf(small, width, sourceText(of->entry)) + kGalleryListGap +
+           lineHeight(small) + 1;
 }
 
 QString GalleryList::describe(const QString& id) const {
@@ -69,24 +70,25 @@ QString GalleryList::describe(const QString& id) const {
 void GalleryList::paintRow(const RowPaint& paint, int at) {
     const GalleryRow* of = find(id(at));
     if (!of) return;
-    const QFont bold = sized(paint.font, 12, true), small = sized(paint.font, 11);
+    const QFont bold = sized(paint.font, 12, QFont::Bold), small = sized(paint.font, 11);
     QRect row = paint.row;
     if (const QString paper = heading(at); !paper.isEmpty()) {
-        paint.text(sized(paint.font, 11, true), paint.muted, row.adjusted(kLeft, 5, 0, 0), paper);
+        paint.text(sized(paint.font, 11, QFont::Bold), paint.muted, row.adjusted(kGalleryListLeft, 5, 0, 0),
+                   paper);
         row.setTop(row.top() + headingHeight(paint.font, paper));
     }
     paint.ground(row, true);
     // Selected: not by the background alone.
     if (paint.selected) paint.painter.fillRect(QRect(row.left(), row.top(), 3, row.height()), paint.ink);
-    row.adjust(kLeft, kPadding, -kLeft, -kPadding);
+    row.adjust(kGalleryListLeft, kGalleryListPadding, -kGalleryListLeft, -kGalleryListPadding);
     const QRect state(row.right() + 1 - kStateWidth, row.top(), kStateWidth, row.height());
     paint.text(small, paint.muted, state, stateText(*of), Qt::AlignRight);
-    const int width = row.width() - kStateWidth - kLeft;
+    const int width = row.width() - kStateWidth - kGalleryListLeft;
     const QString title = QString::fromStdString(of->entry.title), place = sourceText(of->entry);
     paint.text(bold, paint.ink, {row.left(), row.top(), width, row.height()}, title);
-    row.setTop(row.top() + heightOf(bold, width, title) + kGap);
+    row.setTop(row.top() + heightOf(bold, width, title) + kGalleryListGap);
     paint.text(small, paint.muted, row, place);
-    row.setTop(row.top() + heightOf(small, row.width(), place) + kGap);
+    row.setTop(row.top() + heightOf(small, row.width(), place) + kGalleryListGap);
     std::vector<MarkedText> counts;
     for (const auto& count : verdictCounts(*of))
         counts.push_back({markOf(count.first), countText(count),

@@ -16,15 +16,15 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kGlyph = 12, kText = 11;                        // px
-constexpr double kShares[] = {0.27, 0.19, 0.26, 0.17, 0.11};  // of the width, by column
+constexpr int kGalleryMeasuresGlyph = 12, kGalleryMeasuresText = 11;  // px
+constexpr double kShares[] = {0.27, 0.19, 0.26, 0.17, 0.11};          // of the width, by column
 
 QIcon iconOf(GalleryVerdict verdict, const QColor& colour, double ratio) {
-    QPixmap pixmap(QSize(kGlyph, kGlyph) * ratio);
+    QPixmap pixmap(QSize(kGalleryMeasuresGlyph, kGalleryMeasuresGlyph) * ratio);
     pixmap.setDevicePixelRatio(ratio);
     pixmap.fill(Qt::transparent);
     QPainter painter(&pixmap);
-    paintMark(painter, QRectF(0, 0, kGlyph, kGlyph), markOf(verdict), colour);
+    paintMark(painter, QRectF(0, 0, kGalleryMeasuresGlyph, kGalleryMeasuresGlyph), markOf(verdict), colour);
     painter.end();
     QIcon icon(pixmap);
     icon.addPixmap(pixmap, QIcon::Selected);  // as it is, not tinted
@@ -56,7 +56,7 @@ GalleryMeasures::GalleryMeasures(QWidget* parent) : QTableWidget(0, 5, parent) {
     horizontalHeaderItem(Size)->setToolTip(
         tr("Measured against the paper's: the same within a factor of √10, smaller, or larger"));
     QFont font = this->font();
-    font.setPixelSize(kText);
+    font.setPixelSize(kGalleryMeasuresText);
     setFont(font);
     horizontalHeader()->setFont(font);
     horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
@@ -69,7 +69,7 @@ GalleryMeasures::GalleryMeasures(QWidget* parent) : QTableWidget(0, 5, parent) {
     setWordWrap(true);
     setTextElideMode(Qt::ElideNone);
     setItemDelegate(new CellPainter(this));
-    setIconSize({kGlyph, kGlyph});
+    setIconSize({kGalleryMeasuresGlyph, kGalleryMeasuresGlyph});
     setEditTriggers(QAbstractItemView::NoEditTriggers);
     setSelectionBehavior(QAbstractItemView::SelectRows);
     setSelectionMode(QAbstractItemView::SingleSelection);

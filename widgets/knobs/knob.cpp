@@ -8,7 +8,7 @@ namespace normscope::widgets {
 namespace {
 
 // From the window's tokens: slider, a gap, field; the reset button lies on the field's right end.
-constexpr int kFieldWidth = 64, kFieldHeight = 21, kGap = 8, kReset = 14;
+constexpr int kKnobFieldWidth = 64, kFieldHeight = 21, kKnobGap = 8, kReset = 14;
 constexpr int kHalfHeight = 14, kHalfType = 11;  // of two fields below each other
 
 }  // namespace
@@ -106,18 +106,18 @@ void Knob::showComparison() {
 }
 
 void Knob::place(const QRect& body) {
-    const int left = body.right() + 1 - kFieldWidth;
+    const int left = body.right() + 1 - kKnobFieldWidth;
     const int y = (body.height() - slider_->sizeHint().height()) / 2;
-    slider_->setGeometry(body.left(), y, left - kGap - body.left(), slider_->sizeHint().height());
+    slider_->setGeometry(body.left(), y, left - kKnobGap - body.left(), slider_->sizeHint().height());
     const bool two = comparison().fields.size() == 2;
     QFont type = font();
     if (two) type.setPixelSize(kHalfType);
     for (NumberField* field : fields_) field->setFont(type);
     if (two) {
-        fields_[0]->setGeometry(left, body.height() / 2 - kHalfHeight, kFieldWidth, kHalfHeight);
-        fields_[1]->setGeometry(left, body.height() / 2, kFieldWidth, kHalfHeight);
+        fields_[0]->setGeometry(left, body.height() / 2 - kHalfHeight, kKnobFieldWidth, kHalfHeight);
+        fields_[1]->setGeometry(left, body.height() / 2, kKnobFieldWidth, kHalfHeight);
     } else {
-        fields_[0]->setGeometry(left, (body.height() - kFieldHeight) / 2, kFieldWidth, kFieldHeight);
+        fields_[0]->setGeometry(left, (body.height() - kFieldHeight) / 2, kKnobFieldWidth, kFieldHeight);
         if (fields_[1]->hasFocus()) fields_[0]->setFocus();
     }
     fields_[1]->setVisible(two);

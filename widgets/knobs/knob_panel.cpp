@@ -26,9 +26,9 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kHeaderHeight = 32, kTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
+constexpr int kKnobPanelHeaderHeight = 32, kTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
 
-QString translated(const char* text) {
+QString knobText(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
 }
 
@@ -111,7 +111,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     type.setWeight(QFont::Normal);
     scope_label_->setFont(type);
     auto* header = new QWidget(this);
-    header->setFixedHeight(kHeaderHeight);
+    header->setFixedHeight(kKnobPanelHeaderHeight);
     auto* heading = new QHBoxLayout(header);
     heading->setContentsMargins(0, 0, PaddingScrollBar::kWidth, 0);
     heading->setSpacing(kScopeGap);
@@ -207,7 +207,7 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
     row.widget->setObjectName(key);
     const bool restarts = recipeDomains().value(key).restarts;
     row.widget->setRestarts(restarts);
-    row.widget->setToolTip(translated(key_help(spec.key)) +
+    row.widget->setToolTip(knobText(key_help(spec.key)) +
                            (restarts ? u'\n' + tr("A change starts a new run.") : QString()));
     connect(row.widget, &KnobRow::runValueCommitted, this,
             [this, key](int run, const QVariant& from, const QVariant& to) {
@@ -220,7 +220,7 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
 
 KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
     const QString key = QString::fromUtf8(spec.key);
-    auto* knob = new Knob(translated(spec.label), translated(spec.name), knobScale(spec, shown_));
+    auto* knob = new Knob(knobText(spec.label), knobText(spec.name), knobScale(spec, shown_));
     connect(knob, &Knob::dragStarted, this, [this, key] { Q_EMIT keyDragStarted(key); });
     connect(knob, &Knob::valueChanging, this,
             [this, key](double value) { Q_EMIT keyChanging(key, inTypeOf(key, value)); });
@@ -228,7 +228,7 @@ KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
         Q_EMIT keyCommitted(key, inTypeOf(key, old_value), inTypeOf(key, new_value));
     });
     knob->slider()->setToolTip(
-        translated(key_help(spec.key)) + u'\n' +
+        knobText(key_help(spec.key)) + u'\n' +
         tr("Shift+drag marks a range for a sweep. Shift while dragging: no snapping."));
     connect(knob, &Knob::rangeMarked, this,
             [this, key](double low, double high) { Q_EMIT rangeMarked(key, low, high); });
@@ -250,7 +250,7 @@ KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
         titles << choiceTitle(key, word);
         tips << choiceTip(key, word);
     }
-    auto* knob = new ChoiceKnob(translated(spec.label), translated(spec.name), words, titles);
+    auto* knob = new ChoiceKnob(knobText(spec.label), knobText(spec.name), words, titles);
     knob->setWordTips(tips);
     connect(knob, &ChoiceKnob::valueCommitted, this, [this, key](const QString& from, const QString& to) {
         Q_EMIT keyCommitted(key, inTypeOf(key, from), inTypeOf(key, to));
@@ -264,7 +264,7 @@ KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
 
 KnobPanel::Row KnobPanel::makePath(const KnobSpec& spec) {
     const QString key = QString::fromUtf8(spec.key);
-    auto* knob = new PathKnob(translated(spec.label), translated(spec.name));
+    auto* knob = new PathKnob(knobText(spec.label), knobText(spec.name));
     connect(knob, &PathKnob::valueCommitted, this,
             [this, key](const QString& from, const QString& to) { Q_EMIT keyCommitted(key, from, to); });
     const auto show = [knob](const QVariant& value, const QVariant& default_value) {

@@ -13,7 +13,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr double kMargin = 6, kThumbRadius = 6, kStopRadius = 3.5, kSnapPixels = 3;
+constexpr double kKnobSliderMargin = 6, kThumbRadius = 6, kStopRadius = 3.5, kSnapPixels = 3;
 constexpr double kLabelledMargin = 20;  // half a label lies beyond the end of the groove
 constexpr double kMarkBegins = 4;       // px from the press: a click marks nothing
 constexpr int kWheelNotch = 120;
@@ -97,7 +97,7 @@ void KnobSlider::setTarget(std::optional<double> value) {
 }
 
 double KnobSlider::margin() const {
-    return labelled() ? kLabelledMargin : kMargin;
+    return labelled() ? kLabelledMargin : kKnobSliderMargin;
 }
 
 int KnobSlider::heightHint() const {

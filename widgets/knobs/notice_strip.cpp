@@ -10,7 +10,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kGlyph = 12, kLeft = 24, kRight = 8, kGap = 3;
+constexpr int kNoticeStripGlyph = 12, kNoticeStripLeft = 24, kNoticeStripRight = 8, kNoticeStripGap = 3;
 constexpr qsizetype kMaxFolded = 3;  // lines; a stack of many layers can have a warning for each
 constexpr int kMaxHeight = 180;      // expanded: leaves space for the knobs below
 
@@ -53,7 +53,10 @@ QStringList NoticeStrip::lines() const {
 int NoticeStrip::rowHeight(const QString& text, int width) const {
     const QFontMetrics metrics = fontMetrics();
     if (!isChecked()) return metrics.height();
-    return metrics.boundingRect(QRect(0, 0, width - kLeft - kRight, 10000), Qt::TextWordWrap, text).height();
+    return metrics
+        .boundingRect(QRect(0, 0, width - kNoticeStripLeft - kNoticeStripRight, 10000), Qt::TextWordWrap,
+                      text)
+        .height();
 }
 
 QStringList NoticeStrip::linesFor(int width) const {
@@ -61,8 +64,8 @@ QStringList NoticeStrip::linesFor(int width) const {
     qsizetype most = all.size() > kMaxFolded ? kMaxFolded - 1 : all.size();
     if (isChecked()) {
         most = 0;
-        for (int height = kGap; most < all.size(); ++most) {
-            height += rowHeight(all[most], width) + kGap;
+        for (int height = kNoticeStripGap; most < all.size(); ++most) {
+            height += rowHeight(all[most], width) + kNoticeStripGap;
             if (most > 0 && height > kMaxHeight) break;
         }
     }
@@ -72,9 +75,9 @@ QStringList NoticeStrip::linesFor(int width) const {
 }
 
 int NoticeStrip::heightForWidth(int width) const {
-    int height = kGap;
+    int height = kNoticeStripGap;
     const QStringList shown = linesFor(width);
-    for (const QString& line : shown) height += rowHeight(line, width) + kGap;
+    for (const QString& line : shown) height += rowHeight(line, width) + kNoticeStripGap;
     return height;
 }
 
@@ -93,22 +96,22 @@ void NoticeStrip::paintEvent(QPaintEvent*) {
     const Theme theme = themeOf(palette());
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    int y = kGap;
+    int y = kNoticeStripGap;
     const QStringList shown = linesFor(width()), all = lines();
     for (const QString& line : shown) {
         const bool rejected = !rejection_.isEmpty() && line == rejection_;
         const int height = rowHeight(line, width());
         if (all.contains(line))  // the last may be the count of the rest
-            paintGlyph(painter, QRectF(8, y + 1, kGlyph, kGlyph), rejected ? Glyph::Cross : Glyph::Bang,
-                       rejected ? theme.bad : theme.text);
+            paintGlyph(painter, QRectF(8, y + 1, kNoticeStripGlyph, kNoticeStripGlyph),
+                       rejected ? Glyph::Cross : Glyph::Bang, rejected ? theme.bad : theme.text);
         painter.setPen(theme.text);
-        const QRect text(kLeft, y, width() - kLeft - kRight, height);
+        const QRect text(kNoticeStripLeft, y, width() - kNoticeStripLeft - kNoticeStripRight, height);
         if (isChecked())
             painter.drawText(text, Qt::TextWordWrap, line);
         else
             painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
                              fontMetrics().elidedText(line, Qt::ElideRight, text.width()));
-        y += height + kGap;
+        y += height + kNoticeStripGap;
     }
     if (hasFocus()) {
         painter.setPen(QPen(theme.muted, 1));

@@ -11,7 +11,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kMargin = 2, kSampleLeft = 5, kSampleGap = 2;
+constexpr int kNumberFieldMargin = 2, kNumberFieldSampleLeft = 5, kSampleGap = 2;
 constexpr int kOwnMargins = 4;  // that QLineEdit adds to the text margins
 
 // Accepts 1e-5, 0.2 and 0,2.
@@ -20,7 +20,7 @@ double parsed(QString text, bool* ok) {
 }
 
 /// "5.62e-4": as it can be typed.
-QString shortText(double value, int decimals) {
+QString shortNumber(double value, int decimals) {
     const QString text = QString::number(value, 'e', decimals);
     const auto e = text.indexOf(u'e');
     return text.left(e + 1) + QString::number(text.mid(e + 1).toInt());
@@ -65,8 +65,8 @@ void NumberField::setCovered(int width) {
 }
 
 void NumberField::placeText() {
-    const int left = run_ >= 0 ? kSampleLeft + kSampleWidth + kSampleGap - kMargin : 0;
-    setTextMargins(left, 0, std::max(kMargin, covered_ - kMargin), 0);
+    const int left = run_ >= 0 ? kNumberFieldSampleLeft + kSampleWidth + kSampleGap - kNumberFieldMargin : 0;
+    setTextMargins(left, 0, std::max(kNumberFieldMargin, covered_ - kNumberFieldMargin), 0);
     if (!isModified()) showValue();
 }
 
@@ -80,7 +80,7 @@ QString NumberField::fittingText() const {
     const int space = width() - margins.left() - margins.right() - kOwnMargins;
     const QString full = valueText(scale_, value_);
     if (scale_.isInteger()) return full;
-    for (const QString& text : {full, numberText(value_, 3), shortText(value_, 2), shortText(value_, 1)})
+    for (const QString& text : {full, numberText(value_, 3), shortNumber(value_, 2), shortNumber(value_, 1)})
         if (fontMetrics().horizontalAdvance(text) <= space) return text;
     return full;
 }
@@ -180,7 +180,8 @@ void NumberField::paintEvent(QPaintEvent* event) {
     {
         QPainter painter(this);
         paintField(painter, *this, run_ >= 0);
-        if (run_ >= 0) paintLineSample(painter, QRectF(rect()).adjusted(kSampleLeft, 0, 0, 0), *this, run_);
+        if (run_ >= 0)
+            paintLineSample(painter, QRectF(rect()).adjusted(kNumberFieldSampleLeft, 0, 0, 0), *this, run_);
     }
     QLineEdit::paintEvent(event);
 }

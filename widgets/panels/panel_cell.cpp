@@ -19,7 +19,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kHeaderHeight = 32, kMargin = 16, kButtonPadding = 4, kTitle = 14, kSubtitle = 11;
+constexpr int kPanelCellHeaderHeight = 32, kPanelCellMargin = 16, kButtonPadding = 4, kPanelCellTitle = 14,
+              kSubtitle = 11;
 constexpr int kLargeText = 24, kLargeMargin = 30;
 constexpr int kPendingDelay =
     100;  // ms: a figure that awaits its measurement has its runs' names as late as this
@@ -56,7 +57,7 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     : QFrame(parent), source_(source), panel_(panel), options_{{panel, {}}}, plot_(new PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
-    header_->setFixedHeight(kHeaderHeight);
+    header_->setFixedHeight(kPanelCellHeaderHeight);
     header_->installEventFilter(this);
     header_->setBackgroundRole(QPalette::Base);  // one surface with the plot
     header_->setAutoFillBackground(true);
@@ -86,7 +87,7 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     connect(expand, &QToolButton::clicked, this, &PanelCell::focusRequested);
 
     auto* row = new QHBoxLayout(header_);
-    row->setContentsMargins(kMargin - kButtonPadding, 0, 4, 0);
+    row->setContentsMargins(kPanelCellMargin - kButtonPadding, 0, 4, 0);
     row->setSpacing(2);
     row->addWidget(menu_);
     row->addWidget(subtitle_, 1);
@@ -195,8 +196,8 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
     const bool large = text_px >= 18;
     if (large != large_) drawn_.reset();
     large_ = large;
-    header_->setFixedHeight(large ? 2 * text_px - 4 : kHeaderHeight);
-    header_->layout()->setContentsMargins(large ? kLargeMargin : kMargin - kButtonPadding, 0, 4, 0);
+    header_->setFixedHeight(large ? 2 * text_px - 4 : kPanelCellHeaderHeight);
+    header_->layout()->setContentsMargins(large ? kLargeMargin : kPanelCellMargin - kButtonPadding, 0, 4, 0);
     options_button_->setVisible(!large);
     setTypes();
     refresh();
@@ -206,7 +207,7 @@ void PanelCell::setTextSizes(int text_px, double line_px) {
 
 void PanelCell::setTypes() {
     QFont title = font(), subtitle = font();
-    title.setPixelSize(large_ ? kLargeText : kTitle);
+    title.setPixelSize(large_ ? kLargeText : kPanelCellTitle);
     title.setWeight(QFont::DemiBold);
     subtitle.setPixelSize(large_ ? kLargeText : kSubtitle);
     menu_->setFont(title);

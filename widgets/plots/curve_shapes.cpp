@@ -56,10 +56,6 @@ class PixelsOfX {
     std::size_t most_in_a_column_ = 0;
 };
 
-bool isFinite(const QPointF& p) {
-    return std::isfinite(p.x()) && std::isfinite(p.y());
-}
-
 QPolygonF inPixels(const Curve& curve, PixelsOfX& pixelsOfX, const AxisMap& y) {
     const std::size_t count = std::min(curve.x.size(), curve.y.size());
     const std::vector<double>& x = pixelsOfX(curve.x);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kSmallestCell = 6;
 constexpr double kBarWidth = 8;
-constexpr double kGlyph = 10, kGlyphStep = 13;  // of the runs of a cell, in units
+constexpr double kHeatMapGlyph = 10, kGlyphStep = 13;  // of the runs of a cell, in units
 
 QColor cellColour(const HeatMap& map, double value, const RenderStyle& style) {
     if (map.colour == HeatMap::Colour::None) return style.theme.neutral;
@@ -77,7 +77,7 @@ void addRowNotes(const HeatMap& map, const RenderStyle& style, PlotLayout& layou
 /// The value above the glyphs of the cell's runs, where both fit; of more runs than fit, a glyph and the
 /// count for each state.
 void addRuns(const CellRuns& runs, const RenderStyle& style, CellShape& cell) {
-    const double glyph = kGlyph * style.unit, step = kGlyphStep * style.unit;
+    const double glyph = kHeatMapGlyph * style.unit, step = kGlyphStep * style.unit;
     const QSizeF small = textSize(QStringLiteral("0"), TextShape::Font::Small, style);
     if (!cell.text.isEmpty()) {
         for (const auto font : {TextShape::Font::Title, TextShape::Font::Text, TextShape::Font::Small})

@@ -11,7 +11,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kHeadline = 40, kNumber = 112;  // px
+constexpr int kHeadline = 40, kPresentationHeadNumber = 112;  // px
 
 }  // namespace
 
@@ -34,7 +34,7 @@ PresentationHead::PresentationHead(QWidget* parent) : QWidget(parent) {
     of_ = label("presentationOf", Presentation::kText, false);
     of_->setForegroundRole(QPalette::PlaceholderText);
     of_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    number_ = label("presentationStep", kNumber, true);
+    number_ = label("presentationStep", kPresentationHeadNumber, true);
     number_->setAccessibleName(tr("Step shown"));
     number_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     box_ = new QWidget(this);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kUnit = kPaperUnitsPerInch / 25.4;  ///< of one mm
 const QSizeF kA4{210, 297};                          // mm
-constexpr double kMargin = 11, kTables = 112, kGap = 5;
+constexpr double kPreflightPageMargin = 11, kTables = 112, kPreflightPageGap = 5;
 
 /// Draws downward from a point, or only measures where it has no painter.
 class Column {
@@ -97,7 +97,7 @@ class Column {
 };
 
 double drawTables(QPainter* painter, const Preflight& preflight, double top, double text_pt) {
-    Column column(painter, kMargin * kUnit, top, kTables * kUnit, text_pt);
+    Column column(painter, kPreflightPageMargin * kUnit, top, kTables * kUnit, text_pt);
     int number = 0;
     for (const PreflightSection& section : preflight.sections) {
         if (number > 0) column.space(1.6);
@@ -108,14 +108,16 @@ double drawTables(QPainter* painter, const Preflight& preflight, double top, dou
 }
 
 void drawPage(QPainter& painter, const Preflight& preflight) {
-    const double right = (kA4.width() - kMargin) * kUnit, end = (kA4.height() - kMargin) * kUnit;
+    const double right = (kA4.width() - kPreflightPageMargin) * kUnit,
+                 end = (kA4.height() - kPreflightPageMargin) * kUnit;
     const RenderStyle head = paperStyle(Theme::make(Theme::Kind::Print), 13),
                       subject = paperStyle(Theme::make(Theme::Kind::Print), 8);
-    Column header(&painter, kMargin * kUnit, kMargin * kUnit, right - kMargin * kUnit, 8);
-    header.text(preflightTitle(preflight), head.title, head.theme.text, kMargin * kUnit,
-                right - kMargin * kUnit, Qt::AlignLeft);
-    header.text(preflightSubject(preflight), subject.text, subject.theme.muted, kMargin * kUnit,
-                right - kMargin * kUnit, Qt::AlignLeft);
+    Column header(&painter, kPreflightPageMargin * kUnit, kPreflightPageMargin * kUnit,
+                  right - kPreflightPageMargin * kUnit, 8);
+    header.text(preflightTitle(preflight), head.title, head.theme.text, kPreflightPageMargin * kUnit,
+                right - kPreflightPageMargin * kUnit, Qt::AlignLeft);
+    header.text(preflightSubject(preflight), subject.text, subject.theme.muted, kPreflightPageMargin * kUnit,
+                right - kPreflightPageMargin * kUnit, Qt::AlignLeft);
     header.space(3.5);
     const double top = header.bottom();
 
@@ -124,7 +126,8 @@ void drawPage(QPainter& painter, const Preflight& preflight) {
     if (drawTables(&painter, preflight, top, text_pt) > end)
         throw SystemError("export: the tables do not fit a page");
 
-    const double left = kMargin + kTables + kGap, width = kA4.width() - kMargin - left, space = 3;
+    const double left = kPreflightPageMargin + kTables + kPreflightPageGap,
+                 width = kA4.width() - kPreflightPageMargin - left, space = 3;
     const double height = ((end - top) / kUnit - 3 * space) / 4;
     double y = top / kUnit;
     for (const Figure& figure : preflightFigures(preflight)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/bar_button.h"
 
+#include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
-#include "widgets/runs/sized_font.h"
 
 #include <QEvent>
 #include <QPainter>
@@ -11,8 +11,9 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kHeight = 28, kPad = 10, kFlatPad = 6, kGlyph = 14, kGap = 6, kNoteGap = 12, kCaret = 10;
-constexpr double kRadius = 6;
+constexpr int kBarButtonHeight = 28, kBarButtonPad = 10, kFlatPad = 6, kBarButtonGlyph = 14,
+              kBarButtonGap = 6, kNoteGap = 12, kCaret = 10;
+constexpr double kBarButtonRadius = 6;
 
 int widthOf(const QFont& font, const QString& text) {
     return QFontMetrics(font).horizontalAdvance(text) + 1;
@@ -60,14 +61,14 @@ void BarButton::setCompact(bool compact) {
 }
 
 QSize BarButton::sizeHint() const {
-    return {compact_ ? kCompactWidth : fullWidth(), kHeight};
+    return {compact_ ? kCompactWidth : fullWidth(), kBarButtonHeight};
 }
 
 int BarButton::widthFor(const QString& label) const {
-    int width = 2 * (look_ == Look::Flat ? kFlatPad : kPad) + widthOf(font(), label);
-    if (glyph_) width += kGlyph + kGap;
+    int width = 2 * (look_ == Look::Flat ? kFlatPad : kBarButtonPad) + widthOf(font(), label);
+    if (glyph_) width += kBarButtonGlyph + kBarButtonGap;
     if (!note_.isEmpty()) width += kNoteGap + widthOf(sized(font(), 12), note_);
-    if (menu()) width += kGap + kCaret;
+    if (menu()) width += kBarButtonGap + kCaret;
     return width;
 }
 
@@ -96,11 +97,12 @@ void BarButton::paintBox(QPainter& painter, const QColor& ink) const {
         painter.setPen(QPen(theme.neutral, 1, look_ == Look::Dashed ? Qt::DashLine : Qt::SolidLine));
     else
         painter.setPen(Qt::NoPen);
-    painter.drawRoundedRect(box, kRadius, kRadius);
+    painter.drawRoundedRect(box, kBarButtonRadius, kBarButtonRadius);
     if (!hasFocus()) return;
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(ink, 2));
-    painter.drawRoundedRect(QRectF(rect()).adjusted(2, 2, -2, -2), kRadius - 2, kRadius - 2);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(2, 2, -2, -2), kBarButtonRadius - 2,
+                            kBarButtonRadius - 2);
 }
 
 void BarButton::paintEvent(QPaintEvent*) {
@@ -114,18 +116,21 @@ void BarButton::paintEvent(QPaintEvent*) {
     paintBox(painter, ink);
     if (compact_) {
         if (glyph_)
-            paintGlyph(painter, QRectF((width() - kGlyph) / 2.0, (height() - kGlyph) / 2.0, kGlyph, kGlyph),
+            paintGlyph(painter,
+                       QRectF((width() - kBarButtonGlyph) / 2.0, (height() - kBarButtonGlyph) / 2.0,
+                              kBarButtonGlyph, kBarButtonGlyph),
                        *glyph_, ink);
         return;
     }
-    int left = look_ == Look::Flat ? kFlatPad : kPad, right = width() - left;
+    int left = look_ == Look::Flat ? kFlatPad : kBarButtonPad, right = width() - left;
     const double middle = height() / 2.0;
     const auto write = [&](int from, int to, Qt::Alignment side, const QString& text) {
         painter.drawText(QRect(from, 0, to - from, height()), Qt::AlignVCenter | side, text);
     };
     if (glyph_) {
-        paintGlyph(painter, QRectF(left, middle - kGlyph / 2.0, kGlyph, kGlyph), *glyph_, ink);
-        left += kGlyph + kGap;
+        paintGlyph(painter, QRectF(left, middle - kBarButtonGlyph / 2.0, kBarButtonGlyph, kBarButtonGlyph),
+                   *glyph_, ink);
+        left += kBarButtonGlyph + kBarButtonGap;
     }
     if (menu()) {
         right -= kCaret;

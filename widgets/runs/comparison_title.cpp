@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/comparison_title.h"
 
+#include "widgets/common/text_size.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
-#include "widgets/runs/sized_font.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -15,7 +15,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kButton = 28, kMargin = 6, kGap = 6;
+constexpr int kComparisonTitleButton = 28, kComparisonTitleMargin = 6, kComparisonTitleGap = 6;
 
 /// "Undo Δt 0.2 (Ctrl+Z)".
 QString tipOf(const QAction& action) {
@@ -27,12 +27,12 @@ QString tipOf(const QAction& action) {
 
 ComparisonTitle::ComparisonTitle(QWidget* parent) : QWidget(parent), menu_(new QMenu(this)) {
     auto* line = new QHBoxLayout(this);
-    line->setContentsMargins(kMargin, 0, kMargin, 0);
+    line->setContentsMargins(kComparisonTitleMargin, 0, kComparisonTitleMargin, 0);
     line->setSpacing(0);
     const auto button = [&](Glyph glyph, const QString& name, const char* object) {
         auto* made = new GlyphButton(glyph, name, this);
         made->setObjectName(QLatin1String(object));
-        made->setFixedSize(kButton, kButton);
+        made->setFixedSize(kComparisonTitleButton, kComparisonTitleButton);
         line->addWidget(made);
         return made;
     };
@@ -47,11 +47,11 @@ ComparisonTitle::ComparisonTitle(QWidget* parent) : QWidget(parent), menu_(new Q
     menu_->setObjectName(QStringLiteral("windowMenu"));
     connect(open, &QToolButton::clicked, this,
             [this, open] { menu_->popup(open->mapToGlobal(QPoint(0, open->height()))); });
-    line->addSpacing(kGap);
+    line->addSpacing(kComparisonTitleGap);
     name_ = label(14, QFont::DemiBold);
     name_->setObjectName(QStringLiteral("comparisonName"));
     name_->setAccessibleName(tr("Comparison"));
-    line->addSpacing(kGap);
+    line->addSpacing(kComparisonTitleGap);
     state_ = label(11, QFont::Normal);
     state_->setObjectName(QStringLiteral("savedState"));
     state_->setAccessibleName(tr("Session file"));
@@ -98,8 +98,8 @@ void ComparisonTitle::resizeEvent(QResizeEvent* event) {
 
 /// Leaves space for the longest word of the state: that word changes no name.
 void ComparisonTitle::showName() {
-    const int space = width() - 2 * kMargin - 3 * kButton - 3 * kGap -
-                      state_->fontMetrics().horizontalAdvance(tr("not saved"));
+    const int space = width() - 2 * kComparisonTitleMargin - 3 * kComparisonTitleButton -
+                      3 * kComparisonTitleGap - state_->fontMetrics().horizontalAdvance(tr("not saved"));
     const auto fits = [&](const QString& name) {
         return name_->fontMetrics().horizontalAdvance(name) <= space;
     };

@@ -10,7 +10,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kMaxWidth = 460;  // of a menu's text: a reason may name a long path, whole in its tooltip
+constexpr int kDeviceButtonMaxWidth =
+    460;  // of a menu's text: a reason may name a long path, whole in its tooltip
 
 }  // namespace
 
@@ -55,8 +56,8 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
         const QString text = device.missing.isEmpty() ? device.backend + QStringLiteral("   ") + device.name
                                                       : device.backend.section(u':', 0, 0).toUpper() +
                                                             QStringLiteral(": ") + device.missing;
-        action->setText(
-            metrics.elidedText(text, Qt::ElideMiddle, kMaxWidth).replace(u'&', QStringLiteral("&&")));
+        action->setText(metrics.elidedText(text, Qt::ElideMiddle, kDeviceButtonMaxWidth)
+                            .replace(u'&', QStringLiteral("&&")));
         action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
         action->setEnabled(device.missing.isEmpty());
         if (device.missing.isEmpty()) width = std::max(width, widthFor(device.backend));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/run_chip.h"
 
+#include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
 #include "widgets/runs/run_sample.h"
-#include "widgets/runs/sized_font.h"
 
 #include <QEvent>
 #include <QPainter>
@@ -13,14 +13,15 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kPad = 10, kGap = 8, kSample = 22, kCountGap = 4, kGlyph = 11, kWordGap = 4;
-constexpr int kWide = 290, kMaxName = 420;
+constexpr int kRunChipPad = 10, kRunChipGap = 8, kRunChipSample = 22, kCountGap = 4, kRunChipGlyph = 11,
+              kRunChipWordGap = 4;
+constexpr int kWide = 290, kRunChipMaxName = 420;
 
 QFont nameFont(const QFont& font) {
     return sized(font, 12, QFont::DemiBold);
 }
 
-int widthOf(const QFont& font, const QString& text) {
+int chipTextWidth(const QFont& font, const QString& text) {
     return text.isEmpty() ? 0 : QFontMetrics(font).horizontalAdvance(text) + 1;
 }
 
@@ -59,7 +60,7 @@ QSize RunChip::minimumSizeHint() const {
 }
 
 int RunChip::minimumChipWidth(bool with_outcome) const {
-    return std::max(kMin, nameEnd() + kPad + (with_outcome ? kGap + kGlyph : 0));
+    return std::max(kMin, nameEnd() + kRunChipPad + (with_outcome ? kRunChipGap + kRunChipGlyph : 0));
 }
 
 void RunChip::setOutcomeShown(bool shown) {
@@ -72,8 +73,9 @@ void RunChip::setOutcomeShown(bool shown) {
 /// The right end of the name and the number of runs.
 int RunChip::nameEnd() const {
     const QString count = countText(run_);
-    int width = kPad + kSample + kGap + std::min(kMaxName, widthOf(nameFont(font()), run_.name));
-    if (!count.isEmpty()) width += kCountGap + widthOf(sized(font(), 12), count);
+    int width = kRunChipPad + kRunChipSample + kRunChipGap +
+                std::min(kRunChipMaxName, chipTextWidth(nameFont(font()), run_.name));
+    if (!count.isEmpty()) width += kCountGap + chipTextWidth(sized(font(), 12), count);
     return width;
 }
 
@@ -97,7 +99,7 @@ void RunChip::paintEvent(QPaintEvent*) {
     const double half = edge / 2;
     painter.drawRoundedRect(QRectF(rect()).adjusted(half, half, -half, -half), 7, 7);
 
-    paintRunSample(painter, QRectF(kPad, 0, kSample, height()), theme, run_.index, 3);
+    paintRunSample(painter, QRectF(kRunChipPad, 0, kRunChipSample, height()), theme, run_.index, 3);
     paintTexts(painter);
 }
 
@@ -109,25 +111,27 @@ void RunChip::paintTexts(QPainter& painter) const {
         painter.setPen(colour);
         painter.drawText(QRect(x, 0, width() - x, height()), Qt::AlignVCenter | Qt::AlignLeft, text);
     };
-    const int name_width = std::min(kMaxName, widthOf(bold, run_.name));
-    write(kPad + kSample + kGap, bold, theme.text,
+    const int name_width = std::min(kRunChipMaxName, chipTextWidth(bold, run_.name));
+    write(kRunChipPad + kRunChipSample + kRunChipGap, bold, theme.text,
           QFontMetrics(bold).elidedText(run_.name, Qt::ElideMiddle, name_width));
     if (const QString count = countText(run_); !count.isEmpty())
-        write(kPad + kSample + kGap + name_width + kCountGap, plain, theme.muted, count);
+        write(kRunChipPad + kRunChipSample + kRunChipGap + name_width + kCountGap, plain, theme.muted, count);
 
-    int left = nameEnd() + kGap, right = width() - kPad;
-    const int differs = widthOf(plain, run_.differs), word = widthOf(small, run_.outcome());
-    const bool differs_fits = differs > 0 && right - left >= differs + (outcome_shown_ ? kGap + kGlyph : 0);
+    int left = nameEnd() + kRunChipGap, right = width() - kRunChipPad;
+    const int differs = chipTextWidth(plain, run_.differs), word = chipTextWidth(small, run_.outcome());
+    const bool differs_fits =
+        differs > 0 && right - left >= differs + (outcome_shown_ ? kRunChipGap + kRunChipGlyph : 0);
     if (differs_fits) {
         write(left, plain, theme.muted, run_.differs);
-        left += differs + kGap;
+        left += differs + kRunChipGap;
     }
     if (!outcome_shown_) return;
-    if (right - left >= kGlyph + kWordGap + word) {
+    if (right - left >= kRunChipGlyph + kRunChipWordGap + word) {
         write(right - word, small, theme.muted, run_.outcome());
-        right -= word + kWordGap;
+        right -= word + kRunChipWordGap;
     }
-    paintGlyph(painter, QRectF(right - kGlyph, (height() - kGlyph) / 2.0, kGlyph, kGlyph),
+    paintGlyph(painter,
+               QRectF(right - kRunChipGlyph, (height() - kRunChipGlyph) / 2.0, kRunChipGlyph, kRunChipGlyph),
                outcomeGlyph(run_.state), theme.text);
 }
 

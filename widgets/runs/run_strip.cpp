@@ -19,7 +19,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kIndent = 12, kMargin = 8, kGap = 12, kTightGap = 5;
+constexpr int kRunStripIndent = 12, kRunStripMargin = 8, kRunStripGap = 12, kTightGap = 5;
 constexpr int kWideChip = 180;  // narrower chips, and the buttons give up their texts
 
 /// A row that scrolls by the wheel and by what gets the focus, without a scroll bar. As wide as its content
@@ -57,12 +57,12 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     setFixedHeight(kHeight);
     setAccessibleName(tr("Runs"));
     auto* line = new QHBoxLayout(this);
-    line->setContentsMargins(0, 0, kMargin, 0);
+    line->setContentsMargins(0, 0, kRunStripMargin, 0);
     line->setSizeConstraint(QLayout::SetNoConstraint);  // minimumSizeHint() is less
     line->setSpacing(0);
     title_ = new ComparisonTitle(this);
     line->addWidget(title_);
-    line->addSpacing(kIndent);
+    line->addSpacing(kRunStripIndent);
     scroll_ = new ScrolledRow(this);
     auto* row = new QWidget;
     runs_ = new QHBoxLayout(row);
@@ -165,7 +165,7 @@ void RunStrip::resizeEvent(QResizeEvent* event) {
 void RunStrip::showGlyphsOrTexts() {
     int wanted = 0, full = 0, least = 0;
     for (const RunChip* chip : chips_) {
-        wanted += std::max(kWideChip, chip->minimumChipWidth(true)) + kGap;
+        wanted += std::max(kWideChip, chip->minimumChipWidth(true)) + kRunStripGap;
         full += chip->minimumChipWidth(true) + kTightGap;
         least += chip->minimumChipWidth(false) + kTightGap;
     }
@@ -175,7 +175,7 @@ void RunStrip::showGlyphsOrTexts() {
               compare = compare_->fullWidth();
     search_->setCompact(wanted > space - search - compare);
     compare_->setCompact(wanted > space - glyph - compare);
-    runs_->setSpacing(compare_->isCompact() ? kTightGap : kGap);
+    runs_->setSpacing(compare_->isCompact() ? kTightGap : kRunStripGap);
     const bool saves = full - kTightGap > space - 2 * glyph && least - kTightGap <= space - 2 * glyph;
     for (RunChip* chip : chips_) chip->setOutcomeShown(!saves);
 }

@@ -2,11 +2,11 @@
 #include "widgets/runs/step_scrubber.h"
 
 #include "core/base/assert.h"
+#include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 #include "widgets/runs/run_sample.h"
-#include "widgets/runs/sized_font.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -23,7 +23,7 @@ namespace {
 constexpr double kMinGlyph = 5;    // in a thinner lane an outcome has no glyph
 constexpr double kMaxLane = 12.5;  // of a lane's height with the gap to the next one
 constexpr int kPage = 8;           // measured steps
-constexpr double kSample = 22, kSampleLeft = 16;
+constexpr double kStepScrubberSample = 22, kStepScrubberSampleLeft = 16;
 
 bool has(const std::vector<qint64>& steps, qint64 step) {
     return std::binary_search(steps.begin(), steps.end(), step);
@@ -213,7 +213,7 @@ QRectF StepScrubber::laneRect(std::size_t lane) const {
 
 QRectF StepScrubber::sampleRect(std::size_t lane) const {
     const QRectF lane_at = laneRect(lane);
-    return {kSampleLeft, lane_at.top(), kSample * text_px_ / 11, lane_at.height()};
+    return {kStepScrubberSampleLeft, lane_at.top(), kStepScrubberSample * text_px_ / 11, lane_at.height()};
 }
 
 QRectF StepScrubber::outcomeRect(const StepMark& mark) const {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/transport_bar.h"
 
+#include "widgets/common/text_size.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 #include "widgets/runs/bar_button.h"
 #include "widgets/runs/device_button.h"
-#include "widgets/runs/sized_font.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -24,7 +24,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kGlyph = 28, kIndent = 8, kGap = 12;
+constexpr int kTransportBarGlyph = 28, kTransportBarIndent = 8, kTransportBarGap = 12;
 
 }  // namespace
 
@@ -67,7 +67,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     setFixedHeight(kHeight);
     setAccessibleName(tr("Transport"));
     auto* line = new QHBoxLayout(this);
-    line->setContentsMargins(0, 0, kGap, 0);
+    line->setContentsMargins(0, 0, kTransportBarGap, 0);
     line->setSpacing(0);
     left_ = new QWidget(this);
     addTrainButtons();
@@ -75,7 +75,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     scrubber_ = new StepScrubber(this);
     line->addWidget(scrubber_, 1);
     addStep(line);
-    line->addSpacing(kGap);
+    line->addSpacing(kTransportBarGap);
     addActions(line);
 
     connect(first_, &QToolButton::clicked, this, [this] { scrubTo(0); });
@@ -111,23 +111,23 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
 
 void TransportBar::addTrainButtons() {
     auto* line = new QHBoxLayout(left_);
-    line->setContentsMargins(kIndent, 0, kIndent, 0);
+    line->setContentsMargins(kTransportBarIndent, 0, kTransportBarIndent, 0);
     line->setSpacing(0);
     const auto button = [&](Glyph glyph, const QString& name) {
         auto* made = new GlyphButton(glyph, name, left_);
-        made->setFixedSize(kGlyph, kGlyph);
+        made->setFixedSize(kTransportBarGlyph, kTransportBarGlyph);
         line->addWidget(made);
         return made;
     };
     first_ = button(Glyph::First, tr("First step"));
     back_ = button(Glyph::Back, tr("Previous measured step (Shift+← on the time line: one step)"));
-    line->addSpacing(kIndent / 2);
+    line->addSpacing(kTransportBarIndent / 2);
     play_ = new BarButton(tr("Train"), BarButton::Look::Solid, left_);
     play_->setObjectName(QStringLiteral("playButton"));
     play_->setNote(tr("Space"));
     play_->setFixedSize(140, 34);
     line->addWidget(play_);
-    line->addSpacing(kIndent / 2);
+    line->addSpacing(kTransportBarIndent / 2);
     forward_ = button(Glyph::Forward, tr("Next measured step; at the end, train one step"));
     last_ = button(Glyph::Last, tr("Newest step"));
     line->addStretch(1);

@@ -13,7 +13,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kFieldWidth = 90;
+constexpr int kFactorPopupFieldWidth = 90;
 
 /// Whether a field is empty or a finite number; colours rejected text.
 bool read(QLineEdit* field, std::optional<double>& value) {
@@ -41,7 +41,7 @@ FactorPopup::FactorPopup(const QString& name, const RuleOverride& manual, const 
     const auto field = [&](QLineEdit* edit, const std::optional<double>& value, double scheme,
                            const char* object, const QString& label) {
         edit->setObjectName(QLatin1String(object));
-        edit->setFixedWidth(kFieldWidth);
+        edit->setFixedWidth(kFactorPopupFieldWidth);
         edit->setAlignment(Qt::AlignRight);
         edit->setPlaceholderText(numberText(scheme));
         edit->setAccessibleName(label);

@@ -14,10 +14,10 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kLabels = 24;            // left of the ribbons
-constexpr double kEnds = 8, kFoot = 10;   // above the last layer, below the embedding
-constexpr double kPitch = 19, kMax = 15;  // of a ribbon, and its greatest width
-constexpr double kBeyond = 5;             // of the frame, where it has an end of the stack
+constexpr double kLabels = 24;                      // left of the ribbons
+constexpr double kEnds = 8, kFoot = 10;             // above the last layer, below the embedding
+constexpr double kPitch = 19, kRibbonViewMax = 15;  // of a ribbon, and its greatest width
+constexpr double kBeyond = 5;                       // of the frame, where it has an end of the stack
 constexpr double kMinFrame = 10;
 constexpr double kLighter = 0.6;
 constexpr double kLabelsApart = 20;
@@ -173,12 +173,13 @@ void RibbonView::paintEvent(QPaintEvent*) {
         if (ribbon.depth() == 0) {
             painter.setBrush(Qt::NoBrush);
             painter.setPen(QPen(theme.axis, 1));
-            painter.drawRect(QRectF(x - kMax / 2, y(depth()), kMax, y(0) - y(depth())));
+            painter.drawRect(QRectF(x - kRibbonViewMax / 2, y(depth()), kRibbonViewMax, y(0) - y(depth())));
             continue;
         }
         QColor colour = theme.run(ribbon.index);
         if (visible[place] != selected_) colour.setAlphaF(kLighter);
-        painter.fillPath(ribbonShape(ribbon.gradient, x, kMax, [this](int k) { return y(k / 2.0); }), colour);
+        painter.fillPath(
+            ribbonShape(ribbon.gradient, x, kRibbonViewMax, [this](int k) { return y(k / 2.0); }), colour);
     }
     if (hovered_ >= 0 && hovered_ < depth()) {
         painter.setPen(QPen(theme.text, 1.5, Qt::DotLine));

@@ -6,9 +6,9 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kHeader = 32, kTop = 34, kLegend = 20;
-constexpr double kEnd = 20;      // embedding; final norm and head
-constexpr double kMargin = 8;    // right of the rows
+constexpr double kHeader = 32, kStackLayoutTop = 34, kLegend = 20;
+constexpr double kEnd = 20;               // embedding; final norm and head
+constexpr double kStackLayoutMargin = 8;  // right of the rows
 constexpr double kRibbons = 64;  // with their layer numbers, at the least width; what is wider is theirs
 constexpr double kBoxes = 175;   // from the input norm's chip to the post norm's
 constexpr double kBox = 18;      // height
@@ -20,16 +20,16 @@ QRectF StackLayout::header() const {
 }
 
 QRectF StackLayout::ribbons() const {
-    return {0, kTop, kRibbons + width - kMinWidth, kHeight - kLegend - kTop};
+    return {0, kStackLayoutTop, kRibbons + width - kMinWidth, kHeight - kLegend - kStackLayoutTop};
 }
 
 QRectF StackLayout::view() const {
     const double left = ribbons().right();
-    return {left, kTop, width - kMargin - left, kLayersInView * 2 * kRow + kEnd};
+    return {left, kStackLayoutTop, width - kStackLayoutMargin - left, kLayersInView * 2 * kRow + kEnd};
 }
 
 QRectF StackLayout::legend() const {
-    return {0, kHeight - kLegend, width - kMargin, kLegend};
+    return {0, kHeight - kLegend, width - kStackLayoutMargin, kLegend};
 }
 
 int StackLayout::lastScroll(int depth) {

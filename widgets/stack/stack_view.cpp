@@ -15,7 +15,7 @@ namespace {
 
 constexpr NormPlace kPlaces[] = {NormPlace::In, NormPlace::Out, NormPlace::Post};
 constexpr Sublayer kSublayers[] = {Sublayer::Attention, Sublayer::FeedForward};
-constexpr int kButton = 24;
+constexpr int kStackViewButton = 24;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ StackView::StackView(QWidget* parent)
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     menu_button_->setObjectName(QStringLiteral("stackMenuButton"));
     connect(menu_button_, &QAbstractButton::clicked, this,
-            [this] { openMenu(menu_button_->mapToGlobal(QPoint(0, kButton))); });
+            [this] { openMenu(menu_button_->mapToGlobal(QPoint(0, kStackViewButton))); });
     connect(ribbon_view_, &RibbonView::layerHovered, this, &StackView::hover);
     connect(ribbon_view_, &RibbonView::firstAsked, this,
             [this](double layer) { scrollTo(static_cast<int>(std::lround(layer))); });
@@ -137,8 +137,9 @@ void StackView::arrange() {
     ribbon_view_->setGeometry(layout_.ribbons().toRect());
     ribbon_view_->setInView(layout_.firstInView(), layout_.lastInView());
     const QRectF header = layout_.header();
-    menu_button_->setGeometry(static_cast<int>(layout_.view().right()) - kButton,
-                              static_cast<int>(header.center().y()) - kButton / 2, kButton, kButton);
+    menu_button_->setGeometry(static_cast<int>(layout_.view().right()) - kStackViewButton,
+                              static_cast<int>(header.center().y()) - kStackViewButton / 2, kStackViewButton,
+                              kStackViewButton);
     const auto layers = static_cast<std::size_t>(layout_.lastInView() - layout_.firstInView() + 1);
     while (chips_.size() < 6 * layers) {
         auto* chip = new NormChip(this);

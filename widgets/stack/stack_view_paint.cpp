@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/common/text_size.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
@@ -12,16 +13,10 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr double kSample = 22, kGap = 8;  // the line sample in the header
-constexpr double kMax = 12;               // the greatest width of the residual stream
-constexpr double kGate = 4;               // half a diamond
-constexpr double kRadius = 4;
-
-QFont sized(QFont font, int pixels, QFont::Weight weight = QFont::Normal) {
-    font.setPixelSize(pixels);
-    font.setWeight(weight);
-    return font;
-}
+constexpr double kStackViewPaintSample = 22, kStackViewPaintGap = 8;  // the line sample in the header
+constexpr double kStackViewPaintMax = 12;  // the greatest width of the residual stream
+constexpr double kGate = 4;                // half a diamond
+constexpr double kStackViewPaintRadius = 4;
 
 /// A neutral colour between the window's and the text's.
 QColor shade(const QPalette& palette, double strength) {
@@ -70,7 +65,8 @@ void StackView::paintEvent(QPaintEvent*) {
 
 double StackView::subtitleX() const {
     const QFontMetricsF title(sized(font(), 14, QFont::DemiBold));
-    return title.horizontalAdvance(tr("Stack")) + kGap + (ribbon() ? kSample + kGap : 0);
+    return title.horizontalAdvance(tr("Stack")) + kStackViewPaintGap +
+           (ribbon() ? kStackViewPaintSample + kStackViewPaintGap : 0);
 }
 
 void StackView::paintHeader(QPainter& painter) const {
@@ -85,7 +81,8 @@ void StackView::paintHeader(QPainter& painter) const {
         if (const auto dash = runDash(run->index); !dash.isEmpty()) line.setDashPattern(dash);
         line.setCapStyle(Qt::FlatCap);
         painter.setPen(line);
-        painter.drawLine(QPointF(left - kGap - kSample, middle), QPointF(left - kGap, middle));
+        painter.drawLine(QPointF(left - kStackViewPaintGap - kStackViewPaintSample, middle),
+                         QPointF(left - kStackViewPaintGap, middle));
     }
     painter.setPen(theme.muted);
     painter.setFont(sized(font(), 11));
@@ -102,11 +99,14 @@ void StackView::paintLegend(QPainter& painter) const {
     const QString most = QStringLiteral("1"), least = powerText(QStringLiteral("1e-4"));
     painter.drawText(legend, Qt::AlignRight | Qt::AlignVCenter, most);
     constexpr double kWedge = 44;
-    const double right = legend.right() - metrics.horizontalAdvance(most) - kGap, y = legend.center().y();
-    painter.drawText(legend.adjusted(0, 0, right - kWedge - kGap - legend.right(), 0),
+    const double right = legend.right() - metrics.horizontalAdvance(most) - kStackViewPaintGap,
+                 y = legend.center().y();
+    painter.drawText(legend.adjusted(0, 0, right - kWedge - kStackViewPaintGap - legend.right(), 0),
                      Qt::AlignRight | Qt::AlignVCenter, least);
-    const QPointF wedge[] = {
-        {right - kWedge, y - 0.5}, {right, y - kMax / 2}, {right, y + kMax / 2}, {right - kWedge, y + 0.5}};
+    const QPointF wedge[] = {{right - kWedge, y - 0.5},
+                             {right, y - kStackViewPaintMax / 2},
+                             {right, y + kStackViewPaintMax / 2},
+                             {right - kWedge, y + 0.5}};
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.axis);
     painter.drawPolygon(wedge, 4);
@@ -125,13 +125,13 @@ void StackView::paintResidual(QPainter& painter) const {
     const Ribbon* run = ribbon();
     if (!run || run->depth() != spec_.depth) return;
     painter.save();
-    painter.setClipRect(QRectF(x - kMax, top, 2 * kMax, bottom - top));
+    painter.setClipRect(QRectF(x - kStackViewPaintMax, top, 2 * kStackViewPaintMax, bottom - top));
     const auto y = [this](int state) {
         return state == 0                   ? layout_.embedding().top()
                : state == 2 * layout_.depth ? layout_.head().bottom()
                                             : layout_.y(state);
     };
-    painter.fillPath(ribbonShape(run->gradient, x, kMax, y), theme.run(run->index));
+    painter.fillPath(ribbonShape(run->gradient, x, kStackViewPaintMax, y), theme.run(run->index));
     painter.restore();
 }
 
@@ -139,7 +139,7 @@ void StackView::paintBox(QPainter& painter, const QRectF& box, const QString& te
     const Theme theme = themeOf(palette());
     painter.setPen(QPen(shade(palette(), 0.25), 1));
     painter.setBrush(theme.background);
-    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), kStackViewPaintRadius, kStackViewPaintRadius);
     painter.setPen(theme.text);
     painter.setFont(sized(font(), 11));
     painter.drawText(box, Qt::AlignCenter, text);
@@ -172,7 +172,8 @@ void StackView::paintBackground(QPainter& painter, int layer) const {
         const QRectF row = sublayerRect(rect, kind_).adjusted(0, 1, 0, -1);
         painter.setPen(hasFocus() ? QPen(theme.text, 2) : QPen(Qt::NoPen));
         painter.setBrush(shade(palette(), 0.08));
-        painter.drawRoundedRect(hasFocus() ? row.adjusted(1, 1, -1, -1) : row, kRadius, kRadius);
+        painter.drawRoundedRect(hasFocus() ? row.adjusted(1, 1, -1, -1) : row, kStackViewPaintRadius,
+                                kStackViewPaintRadius);
     }
     painter.setPen(layer == layer_ ? theme.text : theme.muted);
     painter.setFont(sized(font(), 11, layer == layer_ ? QFont::DemiBold : QFont::Normal));

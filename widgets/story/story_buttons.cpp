@@ -17,10 +17,10 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kButtons = 3;                            // of single stories
-constexpr int kHeight = 30, kGap = 6, kTop = 3;        // px
-constexpr int kPad = 10, kGlyph = 12, kGlyphGap = 6;   // in a button
-constexpr int kText = 12, kSmall = 11, kCaption = 96;  // texts; the caption's width
+constexpr int kButtons = 3;                                                          // of single stories
+constexpr int kStoryButtonsHeight = 30, kStoryButtonsGap = 6, kStoryButtonsTop = 3;  // px
+constexpr int kStoryButtonsPad = 10, kStoryButtonsGlyph = 12, kGlyphGap = 6;         // in a button
+constexpr int kStoryButtonsText = 12, kStoryButtonsSmall = 11, kCaption = 96;  // texts; the caption's width
 
 }  // namespace
 
@@ -31,13 +31,15 @@ class StoryButton : public QAbstractButton {
         setAttribute(Qt::WA_Hover);
         setFocusPolicy(Qt::TabFocus);
         setText(title);
-        setFont(sized(font(), kText));
+        setFont(sized(font(), kStoryButtonsText));
     }
     /// A number at the right, in the muted colour.
     void setCount(qsizetype count) { count_ = QString::number(count); }
     QSize sizeHint() const override {
         const int count = count_.isEmpty() ? 0 : kGlyphGap + fontMetrics().horizontalAdvance(count_);
-        return {2 * kPad + kGlyph + kGlyphGap + fontMetrics().horizontalAdvance(text()) + count + 2, kHeight};
+        return {2 * kStoryButtonsPad + kStoryButtonsGlyph + kGlyphGap +
+                    fontMetrics().horizontalAdvance(text()) + count + 2,
+                kStoryButtonsHeight};
     }
 
   protected:
@@ -55,8 +57,12 @@ class StoryButton : public QAbstractButton {
         painter.setPen(QPen(hasFocus() || underMouse() ? theme.text : theme.grid, hasFocus() ? 2 : 1));
         painter.setBrush(isDown() ? theme.grid : theme.background);
         painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 6, 6);
-        paintGlyph(painter, QRectF(kPad, (height() - kGlyph) / 2.0, kGlyph, kGlyph), glyph_, theme.text);
-        const QRect line(kPad + kGlyph + kGlyphGap, 0, width() - 2 * kPad - kGlyph - kGlyphGap, height());
+        paintGlyph(painter,
+                   QRectF(kStoryButtonsPad, (height() - kStoryButtonsGlyph) / 2.0, kStoryButtonsGlyph,
+                          kStoryButtonsGlyph),
+                   glyph_, theme.text);
+        const QRect line(kStoryButtonsPad + kStoryButtonsGlyph + kGlyphGap, 0,
+                         width() - 2 * kStoryButtonsPad - kStoryButtonsGlyph - kGlyphGap, height());
         painter.setPen(theme.text);
         painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, text());
         painter.setPen(theme.muted);
@@ -77,7 +83,7 @@ StoryButtons::StoryButtons(QWidget* parent)
     setAccessibleName(tr("Stories"));
     all_->setObjectName(QStringLiteral("allStories"));
     all_->setToolTip(tr("Comparisons, explained step by step"));
-    caption_->setFont(sized(font(), kSmall));
+    caption_->setFont(sized(font(), kStoryButtonsSmall));
     caption_->setForegroundRole(QPalette::PlaceholderText);  // muted
     caption_->setWordWrap(true);
     caption_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
@@ -132,10 +138,10 @@ int StoryButtons::minimumChipWidth() const {
 void StoryButtons::setSpace(int space) {
     for (const int columns : {2, 1, 0}) {
         const std::vector<int> widths = columnWidths(columns);
-        const int width =
-            std::accumulate(widths.begin(), widths.end(), static_cast<int>(widths.size() - 1) * kGap);
+        const int width = std::accumulate(widths.begin(), widths.end(),
+                                          static_cast<int>(widths.size() - 1) * kStoryButtonsGap);
         if (width > space) continue;
-        place(columns, columns == 2 && width + 2 * kGap + kCaption <= space);
+        place(columns, columns == 2 && width + 2 * kStoryButtonsGap + kCaption <= space);
         return show();
     }
     hide();
@@ -149,13 +155,16 @@ void StoryButtons::place(int columns, bool caption) {
     int left = 0;
     for (std::size_t column = 0; column < widths.size(); ++column) {
         for (std::size_t i = column; i < shown.size(); i += widths.size())
-            shown[i]->setGeometry(left, kTop + static_cast<int>(i / widths.size()) * (kHeight + kGap),
-                                  widths[column], kHeight);
-        left += widths[column] + kGap;
+            shown[i]->setGeometry(left,
+                                  kStoryButtonsTop + static_cast<int>(i / widths.size()) *
+                                                         (kStoryButtonsHeight + kStoryButtonsGap),
+                                  widths[column], kStoryButtonsHeight);
+        left += widths[column] + kStoryButtonsGap;
     }
     caption_->setVisible(caption);
-    caption_->setGeometry(left + kGap, kTop, kCaption, 2 * kHeight + kGap);
-    setFixedWidth(caption ? left + kGap + kCaption : left - kGap);
+    caption_->setGeometry(left + kStoryButtonsGap, kStoryButtonsTop, kCaption,
+                          2 * kStoryButtonsHeight + kStoryButtonsGap);
+    setFixedWidth(caption ? left + kStoryButtonsGap + kCaption : left - kStoryButtonsGap);
 }
 
 }  // namespace normscope::widgets

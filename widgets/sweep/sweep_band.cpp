@@ -25,7 +25,7 @@ QString durationText(double seconds) {
     return SweepBand::tr("about %1 h").arg(seconds / 3600, 0, 'f', 1);
 }
 
-QString number(std::size_t value, const QString& word) {
+QString bandNumber(std::size_t value, const QString& word) {
     return QStringLiteral(
                "<td style='padding-right: 22px'><span style='font-size: 20px; font-weight: 600'>%1</span>"
                "<br><span style='font-size: 11px'>%2</span></td>")
@@ -110,8 +110,8 @@ void SweepBand::setSweep(const ShownSweep& sweep, SweepActivity activity) {
     progress_->setMaximum(static_cast<int>(total));
     progress_->setValue(static_cast<int>(ended));
     QString cells;
-    for (const auto& [outcome, count] : all.outcomes) cells += number(count, outcomeWord(outcome));
-    if (left > sweep.training.size()) cells += number(left - sweep.training.size(), tr("queued"));
+    for (const auto& [outcome, count] : all.outcomes) cells += bandNumber(count, outcomeWord(outcome));
+    if (left > sweep.training.size()) cells += bandNumber(left - sweep.training.size(), tr("queued"));
     outcomes_->setText(QStringLiteral("<table cellspacing='0'><tr>%1</tr></table>").arg(cells));
 
     // Of the cells over all keys, the one with the lowest median, and the seeds' outcomes there.

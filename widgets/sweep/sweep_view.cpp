@@ -19,8 +19,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kInterval = 150;  // ms between two figures while runs end
-constexpr int kHeaderHeight = 32;
+constexpr int kSweepViewInterval = 150;  // ms between two figures while runs end
+constexpr int kSweepViewHeaderHeight = 32;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ SweepView::SweepView(QWidget* parent)
     row->addWidget(detail_);
 
     later_.setSingleShot(true);
-    later_.setInterval(kInterval);
+    later_.setInterval(kSweepViewInterval);
     connect(&later_, &QTimer::timeout, this, &SweepView::refresh);
     connect(colour_, &QComboBox::currentIndexChanged, this, [this] {
         const auto value = static_cast<SweepValue>(colour_->currentData().toInt());
@@ -81,7 +81,7 @@ SweepView::SweepView(QWidget* parent)
 
 QWidget* SweepView::headerOf(PlotView* plot, QLabel*& title, QLabel*& subtitle, bool of_map) {
     auto* header = new QWidget(this);
-    header->setFixedHeight(kHeaderHeight);
+    header->setFixedHeight(kSweepViewHeaderHeight);
     auto* row = new QHBoxLayout(header);
     row->setContentsMargins(12, 0, 4, 0);
     row->setSpacing(8);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSlice = 16ms;
+constexpr auto kEngineDraftSlice = 16ms;
 constexpr auto kAfterExploring = 250ms;  // a drag is answered without waiting for a step of a draft
 
 }  // namespace
@@ -42,7 +42,7 @@ void EngineWorker::draftSlice() {
     const DraftRequest::Item& item = drafting_.items.front();
     std::shared_ptr<const DraftResult> result;
     try {
-        const auto end = Clock::now() + kSlice;
+        const auto end = Clock::now() + kEngineDraftSlice;
         if (!draft_) {
             RunData recorded;
             recorded.backend = drafting_.backend;

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSlice = 16ms;
+constexpr auto kEngineReplaySlice = 16ms;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void EngineWorker::replaySlice() {
 
 /// A slice of the first run's replay; at its target, the measurement.
 void EngineWorker::advanceReplay() {
-    const auto end = Clock::now() + kSlice;
+    const auto end = Clock::now() + kEngineReplaySlice;
     const ReplayPlan& plan = measuring_.runs.front().replay;
     const QString id = QString::fromStdString(plan.header.id);
     if (!replay_) replay_ = std::make_unique<Replay>(plan, replay_device(plan.header));

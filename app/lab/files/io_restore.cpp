@@ -39,8 +39,8 @@ bool IoWorker::saveWindow(quint64 token, const SaveWindowRequest& request) {
 
 namespace {
 
-std::shared_ptr<LabRun> found(const std::vector<LabRun>& runs, const std::string& id,
-                              const std::string& where) {
+std::shared_ptr<LabRun> foundFile(const std::vector<LabRun>& runs, const std::string& id,
+                                  const std::string& where) {
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
     if (run == runs.end()) throw InputError(where + ": it holds no run " + id);
     return std::make_shared<LabRun>(*run);
@@ -63,16 +63,17 @@ void IoWorker::restoreRuns(quint64 token, const std::vector<SavedRun>& kept, con
             RecoveredRuns read = runsOf({recovered(QString::fromStdString(run.recording))}, false);
             restored = std::make_shared<LabRun>(std::move(read.runs.at(0)));
         } else if (!run.session.empty()) {
-            restored = found(session(run.session), run.id, run.session);
+            restored = foundFile(session(run.session), run.id, run.session);
         } else if (run.companion) {
-            restored = found(session(companion.toStdString()), run.id, companion.toStdString());
+            restored = foundFile(session(companion.toStdString()), run.id, companion.toStdString());
             restored->session.clear();
             return restored;
         }
         if (run.companion)
             guarded([&] {
                 restored->data = std::make_shared<RunData>(*restored->data);
-                const auto more = found(session(companion.toStdString()), run.id, companion.toStdString());
+                const auto more =
+                    foundFile(session(companion.toStdString()), run.id, companion.toStdString());
                 for (const auto& [probe, samples] : more->data->probes)
                     for (const ProbeResult& sample : samples)
                         if (insert_sample(*restored->data, sample))

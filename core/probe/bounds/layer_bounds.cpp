@@ -2,6 +2,7 @@
 #include "core/probe/bounds/layer_bounds.h"
 
 #include "core/backend/row/gate.h"
+#include "core/base/nan.h"
 #include "core/model/sublayer_factors.h"
 #include "core/probe/bounds/branch_bound.h"
 #include "core/probe/bounds/matrix_norms.h"
@@ -9,15 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace normscope {
 
-namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
+namespace {}  // namespace
 
 template <class T>
 std::vector<double> largest_thetas(const Transformer<T>& model, const Tape<T>& tape, int layer) {

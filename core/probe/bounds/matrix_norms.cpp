@@ -4,6 +4,7 @@
 #include "core/backend/cpu/linear_algebra/block_lanczos.h"
 #include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/backend/cpu/linear_algebra/svd.h"
+#include "core/base/nan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,6 @@ namespace normscope {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kRoundOff = std::numeric_limits<double>::epsilon();
 
 /// ‖W‖₂ of a dense [rows, columns] matrix from the largest eigenvalue of WᵀW or WWᵀ.

@@ -28,7 +28,7 @@ Pass<T> pass_of(const Transformer<T>& model, const Tape<T>& tape, const Buffer<T
 }
 
 template <class T>
-double length_of(const T* x, std::size_t width) {
+double euclidean_length(const T* x, std::size_t width) {
     double squares = 0;
     for (std::size_t c = 0; c < width; ++c) squares += static_cast<double>(x[c]) * static_cast<double>(x[c]);
     return std::sqrt(squares);
@@ -43,7 +43,7 @@ template <class T>
 Longest longest_token(const T* x, std::size_t tokens, std::size_t width) {
     Longest longest;
     for (std::size_t i = 0; i < tokens; ++i) {
-        const double length = length_of(x + i * width, width);
+        const double length = euclidean_length(x + i * width, width);
         if (!std::isfinite(length)) return {i, std::numeric_limits<double>::quiet_NaN()};
         if (length > longest.length) longest = {i, length};
     }
@@ -54,7 +54,7 @@ Longest longest_token(const T* x, std::size_t tokens, std::size_t width) {
 template <class T>
 void normalise_tokens(T* x, std::size_t tokens, std::size_t width) {
     for (std::size_t i = 0; i < tokens; ++i, x += width) {
-        const double length = length_of(x, width);
+        const double length = euclidean_length(x, width);
         if (!(length > 0)) continue;
         for (std::size_t c = 0; c < width; ++c) x[c] = static_cast<T>(static_cast<double>(x[c]) / length);
     }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/interface/places.h"
 
+#include "core/base/nan.h"
+
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool is(const Axis& axis, const char* name) {
     return std::strcmp(axis.name, name) == 0;

@@ -13,10 +13,10 @@ namespace normscope {
 
 namespace {
 
-constexpr double kBudget = 4e9;     // operations; see the header
-constexpr double kWhole = 3e10;     // budget of the last token's blocks of all layers
-constexpr double kFullMap = 3.4e9;  // budget of the full map
-constexpr int kDenseFullMap = 128;  // n·d up to which the explicit matrix is affordable
+constexpr double kPlanBudget = 4e9;        // operations; see the header
+constexpr double kLastTokenBudget = 3e10;  // budget of the last token's blocks of all layers
+constexpr double kFullMap = 3.4e9;         // budget of the full map
+constexpr int kDenseFullMap = 128;         // n·d up to which the explicit matrix is affordable
 constexpr int kMaxSequences = 8;
 constexpr std::size_t kMaxTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
@@ -68,14 +68,14 @@ std::vector<int> spread(int count, int depth) {
 JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
     const Cost cost{spec};
     const double n = length;
-    const double budget = std::max(kBudget, 3 * n * cost.depth * cost.operations(n));
+    const double budget = std::max(kPlanBudget, 3 * n * cost.depth * cost.operations(n));
     // Sub-layers, the layer, and branches where they are narrow (token_block.h).
     const double layer = cost.sublayers(n) + (spec.d_model <= 128 ? 3 : 1) * Cost::svd(cost.d);
     const double whole = cost.depth * (layer + 2 * cost.product()) + Cost::svd(cost.d);
 
     JacobianPlan plan;
     plan.tokens = {length};
-    plan.whole = whole <= std::max(kWhole, budget);
+    plan.whole = whole <= std::max(kLastTokenBudget, budget);
     const double one = plan.whole ? whole : layer;
     const int count =
         plan.whole ? spec.depth : std::clamp(static_cast<int>(0.95 * budget / one), 1, spec.depth);

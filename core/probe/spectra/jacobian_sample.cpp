@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/jacobian_sample.h"
 
+#include "core/base/nan.h"
 #include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void copy_to(std::vector<double>& to, std::size_t offset, const std::vector<double>& from) {
     std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(offset));

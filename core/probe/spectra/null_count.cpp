@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/spectra/null_count.h"
 
+#include "core/base/nan.h"
 #include "core/theory/norm_jacobian.h"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double frobenius(const BlockMatrix& block) {
     return std::sqrt(std::inner_product(block.begin(), block.end(), block.begin(), 0.0));

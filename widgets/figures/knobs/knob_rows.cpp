@@ -29,7 +29,7 @@ bool scalesBranch(const Recipe& r) {
 bool emulated(const Recipe& recipe) {
     return recipe.train.precision == Precision::Bf16 || recipe.train.precision == Precision::Fp16;
 }
-bool gates(const Recipe& r) {
+bool usesGates(const Recipe& r) {
     return r.stack.gpas.enabled;
 }
 bool readsStd(const Recipe& r) {
@@ -94,12 +94,12 @@ const KnobSpec kTable[] = {
     {Init, "stack.init.path_maps", T("Path maps"), T("maps on a path"), {Integer, 1, 8}, countsPaths},
 
     {Gpas, "stack.gpas.enabled", T("GPAS"), T("gradient-preserving activation scaling")},
-    {Gpas, "stack.gpas.site", T("Site"), T("place of the gate"), {}, gates},
-    {Gpas, "stack.gpas.activation", T("Function"), T("activation of the gate"), {}, gates},
-    {Gpas, "stack.gpas.stop_gradient", T("Stop grad."), T("stop gradient"), {}, gates},
-    {Gpas, "stack.gpas.learnable", T("Learnable"), T("learnable gates"), {}, gates},
-    {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the gates' gradient"),
-     {Log, 1e-3, 10, true, {0.01, 1}}, gates},
+    {Gpas, "stack.gpas.site", T("Site"), T("place of the gate"), {}, usesGates},
+    {Gpas, "stack.gpas.activation", T("Function"), T("activation of the gate"), {}, usesGates},
+    {Gpas, "stack.gpas.stop_gradient", T("Stop grad."), T("stop gradient"), {}, usesGates},
+    {Gpas, "stack.gpas.learnable", T("Learnable"), T("learnable usesGates"), {}, usesGates},
+    {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the usesGates' gradient"),
+     {Log, 1e-3, 10, true, {0.01, 1}}, usesGates},
 
     {Training, "optimizer.kind", T("Optimiser"), T("optimiser")},
     {Training, "schedule.warmup", T("Warm-up"), T("warm-up steps"), {Integer, 0, 200}},

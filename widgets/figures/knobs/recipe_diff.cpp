@@ -56,7 +56,7 @@ QString labelOf(const QString& key) {
     return key.section(u'.', -2).replace(u'.', u' ').replace(u'_', u' ');
 }
 
-QString textOf(const QString& key, const FieldValue* value) {
+QString differenceText(const QString& key, const FieldValue* value) {
     if (!value) return QStringLiteral("–");
     if (const auto* flag = std::get_if<bool>(value)) return choiceTitle(key, *flag ? "true" : "false");
     if (const auto* text = std::get_if<std::string>(value))
@@ -88,7 +88,7 @@ std::vector<KeyDifference> recipeDifferences(const Recipe& base, const Recipe& n
     for (const std::string& name : differing(from, to)) {
         const QString key = QString::fromStdString(name);
         differences.push_back(
-            {key, labelOf(key), textOf(key, find(from, name)), textOf(key, find(to, name))});
+            {key, labelOf(key), differenceText(key, find(from, name)), differenceText(key, find(to, name))});
     }
     if (base.stack.layers != now.stack.layers) {
         // The last key of the stack.

@@ -7,7 +7,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kMinSpan = 1e-3;  // of the colours: far above the round-off of an entropy
+constexpr double kAttentionPanelMinSpan = 1e-3;  // of the colours: far above the round-off of an entropy
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Figure buildAttention(const PanelInput& input) {
     if (options.at("x") == "step")
         drawHeadsOverSteps(figure, input, panel.probes.front(), values);
     else
-        drawHeadMaps(figure, input, panel.probes.front(), values, false, kMinSpan);
+        drawHeadMaps(figure, input, panel.probes.front(), values, false, kAttentionPanelMinSpan);
     return figure;
 }
 

@@ -13,12 +13,12 @@ namespace normscope::widgets {
 
 namespace {
 
-struct Quantity {
+struct GrowthQuantity {
     QString name, formula;
     std::string bound;  // the array that bounds it; empty = none
 };
 
-Quantity quantityOf(const std::string& id) {
+GrowthQuantity growthQuantity(const std::string& id) {
     // RMS = ‖X‖_F/√(nd) ≤ R_k/√(nd), the same value that bounds MA (Cauchy–Schwarz: MA ≤ RMS).
     if (id == "rms") return {"RMS of the hidden state", "RMS(X) = ‖X‖_F / √(n·d) ≤ R_k / √(n·d)", "bound_ma"};
     if (id == "ma")
@@ -102,7 +102,7 @@ PanelInfo growthPanel() {
     return {"growth",
             "Growth",
             {"growth"},
-            {{"quantity", "Quantity", {"rms", "ma", "var", "block_rms"}},
+            {{"quantity", "GrowthQuantity", {"rms", "ma", "var", "block_rms"}},
              {"normalise", "Relative to embedding", {"off", "on"}, {{"x0", "on"}}},
              {"bound", "Bound", {"sharp", "uniform", "off"}, {{"on", "sharp"}}},
              {"estimate", "GPAS estimate", {"on", "off"}},
@@ -117,7 +117,7 @@ Figure buildGrowth(const PanelInput& input) {
     const PanelInfo panel = growthPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& array = options.at("quantity");
-    const Quantity quantity = quantityOf(array);
+    const GrowthQuantity quantity = growthQuantity(array);
     const bool relative = options.at("normalise") == "on";
 
     Figure figure = startFigure(panel);

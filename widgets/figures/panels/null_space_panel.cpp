@@ -17,13 +17,13 @@ namespace normscope::widgets {
 namespace {
 
 /// The quantity of the lollipops.
-struct Quantity {
+struct NullSpaceQuantity {
     QString name;  ///< on the axis
     const char* described;
     QString formula;
 };
 
-Quantity quantityOf(const std::string& array) {
+NullSpaceQuantity nullSpaceQuantity(const std::string& array) {
     if (array == "gain") return {"gain 1/σ_ε", "gain", "gain: mean over tokens of 1/√(var + ε)"};
     if (array == "epsilon_share")
         return {"ε ÷ (var + ε)", "ε's share",
@@ -104,7 +104,7 @@ Figure buildNullSpace(const PanelInput& input) {
     const PanelInfo panel = nullSpacePanel();
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string &direction = options.at("erased"), &array = options.at("quantity");
-    const Quantity quantity = quantityOf(array);
+    const NullSpaceQuantity quantity = nullSpaceQuantity(array);
 
     Figure figure = startFigure(panel);
     figure.quantity = quantity.name;

@@ -17,7 +17,7 @@ namespace {
 enum class Along { HiddenStates, Sublayers, Layers, Halves, Matrices };
 
 /// One value of the option "quantity", which is also the array's name.
-struct Quantity {
+struct ProfileQuantity {
     std::string array;
     QString name, formula;
     Along along = Along::Layers;
@@ -30,7 +30,7 @@ struct Quantity {
 struct ProfilePanel {
     PanelInfo info;
     QString source;
-    std::vector<Quantity> quantities;
+    std::vector<ProfileQuantity> quantities;
     QString erratum = {};
 };
 
@@ -83,7 +83,7 @@ std::optional<Profile> profileOf(const ProbeResult& sample, const std::string& a
     return std::nullopt;
 }
 
-void makeLinear(Figure& figure, bool over_steps) {
+void makeProfileLinear(Figure& figure, bool over_steps) {
     if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);  // the strip of ratios
     for (Plot& plot : figure.plots) {
         plot.y.scale = Scale::Linear;
@@ -100,8 +100,9 @@ QString described(const ShownSample& shown, const Profile& profile) {
 
 Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
     const PanelOptions options = resolveOptions(panel.info, input.options);
-    const auto quantity = std::find_if(panel.quantities.begin(), panel.quantities.end(),
-                                       [&](const Quantity& q) { return q.array == options.at("quantity"); });
+    const auto quantity =
+        std::find_if(panel.quantities.begin(), panel.quantities.end(),
+                     [&](const ProfileQuantity& q) { return q.array == options.at("quantity"); });
     const auto matrix = options.find("matrix");
     const std::string column = matrix == options.end() ? "" : matrix->second;
     const bool over_steps = options.at("x") == "step";
@@ -143,15 +144,15 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
         }
         figure.summary = QString("%1 %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
     }
-    if (quantity->linear) makeLinear(figure, over_steps);
+    if (quantity->linear) makeProfileLinear(figure, over_steps);
     return figure;
 }
 
 /// The row of a panel; its quantities are the values of its first option.
 ProfilePanel panelOf(const char* probe, const QString& title, const QString& source,
-                     Figure (*build)(const PanelInput&), std::vector<Quantity> quantities) {
-    PanelOption option{"quantity", "Quantity", {}};
-    for (const Quantity& q : quantities) option.values.push_back(q.array);
+                     Figure (*build)(const PanelInput&), std::vector<ProfileQuantity> quantities) {
+    PanelOption option{"quantity", "ProfileQuantity", {}};
+    for (const ProfileQuantity& q : quantities) option.values.push_back(q.array);
     return {{probe, title, {probe}, {std::move(option), depthOrStepOption()}, build, false, true},
             source,
             std::move(quantities)};

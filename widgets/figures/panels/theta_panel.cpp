@@ -9,15 +9,15 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kMinSpan = 1e-3;  // of the colours: above the certificate of a float32 row
+constexpr double kThetaPanelMinSpan = 1e-3;  // of the colours: above the certificate of a float32 row
 constexpr std::size_t kLowQuantile = 1, kMaximum = 4;  // in the probe's array `quantiles`
 
-struct Quantity {
+struct ThetaQuantity {
     QString name;
     bool is_share = false;
 };
 
-Quantity quantityOf(const std::string& id) {
+ThetaQuantity thetaQuantity(const std::string& id) {
     if (id == "relative_mean") return {"mean θ ÷ uniform"};
     if (id == "relative_low") return {"5 % quantile of θ ÷ uniform"};
     if (id == "relative_max") return {"largest θ ÷ uniform"};
@@ -64,7 +64,7 @@ Figure buildTheta(const PanelInput& input) {
     const PanelInfo panel = thetaPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string &id = options.at("quantity"), &x = options.at("x");
-    const Quantity quantity = quantityOf(id);
+    const ThetaQuantity quantity = thetaQuantity(id);
 
     Figure figure = startFigure(panel);
     figure.quantity = x == "row" ? "probability" : quantity.name;
@@ -87,7 +87,8 @@ Figure buildTheta(const PanelInput& input) {
     else if (x == "step")
         drawHeadsOverSteps(figure, input, panel.probes.front(), valuesOf(id));
     else
-        drawHeadMaps(figure, input, panel.probes.front(), valuesOf(id), quantity.is_share, kMinSpan);
+        drawHeadMaps(figure, input, panel.probes.front(), valuesOf(id), quantity.is_share,
+                     kThetaPanelMinSpan);
     annotateSampling(figure, input);
     return figure;
 }

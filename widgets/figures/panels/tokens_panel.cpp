@@ -8,11 +8,11 @@ namespace normscope::widgets {
 
 namespace {
 
-struct Quantity {
+struct TokensQuantity {
     QString name, formula, source;
 };
 
-Quantity quantityOf(const std::string& id) {
+TokensQuantity tokensQuantity(const std::string& id) {
     if (id == "similarity")
         return {"cosine of two tokens",
                 "mean over pairs of different tokens of a sequence of x_i·x_j / (‖x_i‖‖x_j‖), then over "
@@ -50,7 +50,7 @@ PanelInfo tokensPanel() {
     return {"tokens",
             "Tokens",
             {"tokens"},
-            {{"quantity", "Quantity", {"similarity", "effective_rank", "outlier", "heaviest_norm"}},
+            {{"quantity", "TokensQuantity", {"similarity", "effective_rank", "outlier", "heaviest_norm"}},
              depthOrStepOption()},
             &buildTokens,
             false,
@@ -61,7 +61,7 @@ Figure buildTokens(const PanelInput& input) {
     const PanelInfo panel = tokensPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& array = options.at("quantity");
-    const Quantity quantity = quantityOf(array);
+    const TokensQuantity quantity = tokensQuantity(array);
 
     Figure figure = startFigure(panel);
     figure.quantity = quantity.name;

@@ -17,12 +17,12 @@ namespace {
 
 constexpr double kStallShare = 1 - Verdict::kUnigramShare;  // a stalled loss stays within it of H₁, or above
 
-struct Quantity {
+struct TrainingQuantity {
     QString name, unit, formula;
     Scale scale = Scale::Linear;
 };
 
-Quantity quantityOf(const std::string& id) {
+TrainingQuantity trainingQuantity(const std::string& id) {
     if (id == "loss")
         return {"loss", "nat", "mean cross-entropy of the step's batch, before the update; not smoothed"};
     if (id == "grad_norm")
@@ -179,7 +179,7 @@ PanelInfo trainingPanel() {
     return {"training",
             "Loss",
             {},
-            {{"quantity", "Quantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
+            {{"quantity", "TrainingQuantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
              {"validation", "Held-out", {"on", "off"}},
              {"knobs", "Knob changes", {"on", "off"}}},
             &buildTraining,
@@ -192,7 +192,7 @@ Figure buildTraining(const PanelInput& input) {
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& column = options.at("quantity");
     const bool loss = column == "loss";
-    const Quantity quantity = quantityOf(column);
+    const TrainingQuantity quantity = trainingQuantity(column);
 
     Figure figure = startFigure(panel);
     figure.title = titleOf(column);

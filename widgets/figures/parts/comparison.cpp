@@ -11,8 +11,8 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr double kStripShare = 0.2;  // about 60 px under a plot of 300
-constexpr double kMinSpan = 2;       // the strip shows at least 1/2 … 2: equal runs look equal
+constexpr double kStripShare = 0.2;       // about 60 px under a plot of 300
+constexpr double kComparisonMinSpan = 2;  // the strip shows at least 1/2 … 2: equal runs look equal
 constexpr double kFarOutside = 10;
 
 bool comparable(const Curve& curve) {
@@ -36,7 +36,7 @@ std::vector<NamedTick> stripTicks(double span) {
     return {{1 / t, text(1 / t, "-"), false}, {1, "1", false}, {t, text(t, ""), false}};
 }
 
-struct Extent {
+struct RowExtent {
     double low = std::numeric_limits<double>::infinity(), high = 0;
     void include(const std::vector<double>& values) {
         for (const double v : values) {
@@ -57,7 +57,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     for (std::size_t i = 0; i < base->x.size(); ++i) base_at[base->x[i]] = base->y[i];
 
     Plot strip;
-    double span = kMinSpan;
+    double span = kComparisonMinSpan;
     for (const Curve& curve : plot.curves) {
         if (!comparable(curve) || curve.role.run == 0 || curve.step != base->step) continue;
         Curve ratio;
@@ -92,7 +92,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
 }
 
 void addBound(Plot& plot, Curve bound, const QString& word) {
-    Extent seen;
+    RowExtent seen;
     for (const Curve& curve : plot.curves)
         if (curve.kind != LineKind::Bound) seen.include(curve.y);
     for (const Band& band : plot.bands) {

@@ -19,7 +19,7 @@ QString percent(double share) {
     return (p > 0 && p < 1 ? QString::number(p, 'g', 1) : QString::number(p, 'f', 0)) + " %";
 }
 
-QString textOf(double value, bool is_share) {
+QString headText(double value, bool is_share) {
     if (!std::isfinite(value)) return {};
     return is_share ? percent(value) : numberText(value, 4);
 }
@@ -44,7 +44,7 @@ struct Spread {
     double mean() const { return finite ? sum / finite : kNaN; }
 };
 
-HeatMap mapOf(const ShownSample& shown, const HeadValues& values, bool is_share) {
+HeatMap headMapOf(const ShownSample& shown, const HeadValues& values, bool is_share) {
     HeatMap map;
     map.name = nameOf(*shown.run);
     map.role = {Role::Kind::Run, shown.index, 0};
@@ -53,7 +53,7 @@ HeatMap mapOf(const ShownSample& shown, const HeadValues& values, bool is_share)
     map.value = map.raw = values.value;
     for (double& value : map.value)
         if (!std::isfinite(value)) value = kNaN;
-    for (const double value : values.value) map.text << textOf(value, is_share);
+    for (const double value : values.value) map.text << headText(value, is_share);
     if (!shown.sample->only().empty())  // what was not measured has no mark
         for (const double value : values.value) map.neutral.push_back(std::isnan(value));
     for (int layer = 1; layer <= map.rows; ++layer) map.row_names << QString::number(layer);
@@ -96,7 +96,7 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
         plot.heading = nameOf(*shown.run);
         plot.x.label = "head";
         plot.y.label = "layer";
-        plot.maps.push_back(mapOf(shown, *found, is_share));
+        plot.maps.push_back(headMapOf(shown, *found, is_share));
         HeatMap& map = plot.maps.front();
         map.scale_label = figure.quantity;
         map.selected_row = input.selected_layer < map.rows ? input.selected_layer : -1;
@@ -111,8 +111,8 @@ void drawHeadMaps(Figure& figure, const PanelInput& input, const std::string& pr
             << (spread.finite == 0
                     ? QString(selected ? "%1: no head measured" : "%1: not finite in any head").arg(map.name)
                     : QString("%1: from %2 to %3, mean %4%5")
-                          .arg(map.name, textOf(spread.low, is_share), textOf(spread.high, is_share),
-                               textOf(spread.mean(), is_share),
+                          .arg(map.name, headText(spread.low, is_share), headText(spread.high, is_share),
+                               headText(spread.mean(), is_share),
                                spread.undefined ? ", " + undefined : QString()));
         figure.plots.push_back(std::move(plot));
     }

@@ -13,7 +13,7 @@ namespace normscope::widgets {
 
 namespace {
 
-QString labelOf(const ProbeResult& sample, const char* label) {
+QString blockLabel(const ProbeResult& sample, const char* label) {
     const auto found = sample.labels.find(label);
     return found == sample.labels.end() || found->second.empty()
                ? QString()
@@ -55,10 +55,10 @@ QString mapTitle(const std::string& block) {
 }
 
 QString mapName(const ProbeResult& sample, const std::string& block) {
-    if (block == "full") return "full map, " + labelOf(sample, "full_map");
-    if (block == "mean") return labelOf(sample, "mean");
+    if (block == "full") return "full map, " + blockLabel(sample, "full_map");
+    if (block == "mean") return blockLabel(sample, "mean");
     if (block == "positions") return "blocks of single tokens, sequence 1";
-    const QString label = labelOf(sample, "block");
+    const QString label = blockLabel(sample, "block");
     return label.isEmpty() ? QString("last token") : label;  // the axis names the block
 }
 

@@ -13,7 +13,7 @@ namespace normscope::widgets {
 
 namespace {
 
-using Leaves = std::map<std::string, FieldValue>;  // by dotted key
+using LeavesByKey = std::map<std::string, FieldValue>;  // by dotted key
 
 struct KnownKey {
     const char* key;
@@ -49,8 +49,8 @@ constexpr KnownKey kKnown[] = {
 };
 
 /// A list's entries are keyed by what names them: a layer override by its layer, a probe by its id.
-Leaves leavesOf(const Recipe& recipe) {
-    Leaves leaves;
+LeavesByKey leavesOf(const Recipe& recipe) {
+    LeavesByKey leaves;
     Recipe compared = without_planned_steps(recipe);
     compared.watch.clear();  // it changes nothing of a run
     for (auto& [key, value] : key_values(compared, true)) {
@@ -70,7 +70,7 @@ Leaves leavesOf(const Recipe& recipe) {
     return leaves;
 }
 
-const FieldValue* find(const Leaves& leaves, const std::string& key) {
+const FieldValue* findLeaf(const LeavesByKey& leaves, const std::string& key) {
     const auto found = leaves.find(key);
     return found == leaves.end() ? nullptr : &found->second;
 }
@@ -81,7 +81,7 @@ std::size_t rankOfKey(const std::string& key) {
            std::begin(kKnown);
 }
 
-QString textOf(const FieldValue& value) {
+QString leafText(const FieldValue& value) {
     if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "on" : "off";
     if (const auto* text = std::get_if<std::string>(&value)) return QString::fromStdString(*text);
     if (const auto* real = std::get_if<double>(&value)) return numberText(*real, 6);
@@ -100,8 +100,8 @@ QString nameOfKey(const std::string& key) {
 }
 
 std::vector<VariedKey> variedKeys(const std::vector<Recipe>& recipes) {
-    std::vector<Leaves> all;
-    Leaves every_key;
+    std::vector<LeavesByKey> all;
+    LeavesByKey every_key;
     for (const Recipe& recipe : recipes) {
         all.push_back(leavesOf(recipe));
         every_key.insert(all.back().begin(), all.back().end());
@@ -109,16 +109,16 @@ std::vector<VariedKey> variedKeys(const std::vector<Recipe>& recipes) {
     std::vector<VariedKey> differing;
     for (const auto& entry : every_key) {
         const std::string& key = entry.first;
-        const FieldValue* first = find(all.front(), key);
-        const auto agrees = [&](const Leaves& leaves) {
-            const FieldValue* mine = find(leaves, key);
+        const FieldValue* first = findLeaf(all.front(), key);
+        const auto agrees = [&](const LeavesByKey& leaves) {
+            const FieldValue* mine = findLeaf(leaves, key);
             return mine && first ? *mine == *first : mine == first;
         };
         if (std::all_of(all.begin(), all.end(), agrees)) continue;
         VariedKey difference{key, nameOfKey(key), {}};
-        for (const Leaves& leaves : all) {
-            const FieldValue* value = find(leaves, key);
-            difference.values << (value ? textOf(*value) : QString("default"));
+        for (const LeavesByKey& leaves : all) {
+            const FieldValue* value = findLeaf(leaves, key);
+            difference.values << (value ? leafText(*value) : QString("default"));
         }
         differing.push_back(std::move(difference));
     }
@@ -167,9 +167,9 @@ std::vector<QString> distinctNames(const std::vector<const RunData*>& runs) {
 }
 
 std::optional<QString> keyValueText(const Recipe& recipe, const std::string& key) {
-    const Leaves leaves = leavesOf(recipe);
-    const FieldValue* value = find(leaves, key);
-    return value ? std::optional(textOf(*value)) : std::nullopt;
+    const LeavesByKey leaves = leavesOf(recipe);
+    const FieldValue* value = findLeaf(leaves, key);
+    return value ? std::optional(leafText(*value)) : std::nullopt;
 }
 
 }  // namespace normscope::widgets

@@ -10,10 +10,6 @@
 namespace normscope::widgets {
 namespace {
 
-bool isFinite(const QPointF& p) {
-    return std::isfinite(p.x()) && std::isfinite(p.y());
-}
-
 /// The pixel column of a finite position. floor() is a call of the C library where the processor is not known
 /// to have the instruction.
 double columnOf(double x, double column) {

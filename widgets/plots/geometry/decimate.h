@@ -4,10 +4,15 @@
 #include <QLineF>
 #include <QPolygonF>
 #include <QVector>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
 namespace normscope::widgets {
+
+inline bool isFinite(const QPointF& p) {
+    return std::isfinite(p.x()) && std::isfinite(p.y());
+}
 
 /// Points of a pixel column that decimate() keeps.
 inline constexpr std::size_t kMaxInAColumn = 4;

@@ -5,6 +5,7 @@
 #include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/backend/cpu/linear_algebra/orthonormal_rows.h"
 #include "core/backend/cpu/linear_algebra/svd.h"
+#include "core/base/nan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -219,7 +220,6 @@ class ConvergenceSchedule {
 };
 
 Spectrum not_finite(int count, int size, const SpectrumOptions& options) {
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
     Spectrum s;
     for (auto* values : {&s.top, &s.top_error, &s.bottom, &s.bottom_error})
         values->assign(static_cast<std::size_t>(count), kNaN);

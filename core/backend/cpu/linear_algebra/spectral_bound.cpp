@@ -2,6 +2,7 @@
 #include "core/backend/cpu/linear_algebra/spectral_bound.h"
 
 #include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/base/nan.h"
 
 #include <algorithm>
 #include <array>
@@ -15,8 +16,6 @@
 namespace normscope {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 using Square = std::array<T, kSpectralBoundWidth * kSpectralBoundWidth>;
