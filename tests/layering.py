@@ -15,8 +15,7 @@ KNOWN = {
     "cycles": set(),
     "folders": set(),
     "classes": {
-        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps", "core/backend/cuda/ops/cuda_ops.h CudaOps",
-        "core/backend/ops.h Ops",
+        "app/lab/lab.h Lab",
     },
 }
 
@@ -60,7 +59,7 @@ def within(path, folder):
 
 
 def with_operations(file):
-    """The functions that a class has from a list of operations (core/backend/operations.inc)."""
+    """The functions that a class has from a list of operations (core/backend/layer_operations.inc)."""
     names = re.findall(r"^NORMSCOPE_OPERATION\((\w+)", file.read_text(encoding="utf-8"), re.M)
     return "\n".join(f"    void {name}();" for name in names)
 

@@ -11,9 +11,9 @@
 namespace normscope {
 
 // The coefficients of a pass. They are stored in device memory and computed there, in
-// float64, once at the start of a pass (Ops::pass_coefficients), from the values that the host sets
-// (Numerics) and from parameters (gates, branch scales). So no pass reads a parameter on the host, and a knob
-// needs no new graph on a device that has captured one.
+// float64, once at the start of a pass (ElementwiseOps::pass_coefficients), from the values that the host
+// sets (Numerics) and from parameters (gates, branch scales). So no pass reads a parameter on the host, and a
+// knob needs no new graph on a device that has captured one.
 
 /// Under GPAS with stop-gradient the back-propagated Jacobian differs from the derivative of the forward map:
 /// per gate the factor is 1 instead of 1 − act(g) ([G] §3). Passes that multiply by a Jacobian select one.

@@ -15,13 +15,24 @@ namespace normscope {
 
 class ThreadPool;
 template <class T>
-class Ops;
+class LayerOps;
+template <class T>
+class ElementwiseOps;
+template <class T>
+class StepOps;
+
+/// The operations of a pass in one scalar and precision (pass_ops.h).
+template <class T>
+struct PassOps {
+    LayerOps<T>& layers;
+    ElementwiseOps<T>& elementwise;
+};
 
 struct DeviceCapabilities {
     std::string backend;         ///< the word of devices.h: "cpu"
     std::string name;            ///< display name
     bool host_readable = false;  ///< host code may dereference its addresses: views are then free
-    Formats formats;             ///< what Ops it has; fp64 is Ops<double>
+    Formats formats;             ///< of its operations; fp64 is PassOps<double>
 };
 
 /// In bytes.
@@ -49,19 +60,21 @@ class Readback {
     virtual const void* wait() = 0;
 };
 
-/// Storage of tensors and execution of passes: memory, copies, and sharding of a batch. The operations are in
-/// Ops (ops.h), one per scalar and precision.
+/// Storage of tensors and execution of passes and steps: memory, copies, and sharding of a batch. The
+/// operations of a pass are in PassOps (pass_ops.h), one per scalar and precision, those of a training step
+/// in StepOps (step_ops.h), one per scalar.
 ///
-/// Addresses of a device are opaque to the host: only Ops and the copies below may dereference them; the host
-/// adds offsets to them and compares them with null. Host code accesses values through a HostView or a
-/// HostEdit.
+/// Addresses of a device are opaque to the host: only its operations and the copies below may dereference
+/// them; the host adds offsets to them and compares them with null. Host code accesses values through a
+/// HostView or a HostEdit.
 ///
 /// A device executes calls in order (one stream). Reads on the host (download, synchronize) wait for earlier
 /// calls; all others may return earlier. upload() may return once `from` may be changed.
 ///
-/// Threads: a pass calls scratch() and Ops from the threads of run(); every other function may be called from
-/// any thread, one driver at a time for each model. Errors are SystemError (out of memory with the requested
-/// size, a lost device) or InputError (unsupported by the device). A device outlives all of its memory.
+/// Threads: a pass or a step calls scratch() and operations from the threads of run(); every other function
+/// may be called from any thread, one driver at a time for each model. Errors are SystemError (out of memory
+/// with the requested size, a lost device) or InputError (unsupported by the device). A device outlives all
+/// of its memory.
 class Device {
   public:
     virtual ~Device() = default;
@@ -105,13 +118,18 @@ class Device {
         return nullptr;
     }
 
-    /// The operations in this scalar; float64 has no rounding, and TF32 has one policy (low_precision.h).
-    /// InputError where the device has no such arithmetic. Their lifetime is the device's.
-    virtual Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) = 0;
-    virtual Ops<double>& ops_double() = 0;
+    /// The operations of a pass in this scalar; float64 has no rounding, and TF32 has one policy
+    /// (low_precision.h). InputError where the device has no such arithmetic. Their lifetime is the device's.
+    virtual PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) = 0;
+    virtual PassOps<double> pass_ops_double() = 0;
+    /// The operations of a training step in this scalar, which are never rounded; otherwise the same.
+    virtual StepOps<float>& step_ops_float() = 0;
+    virtual StepOps<double>& step_ops_double() = 0;
 
     template <class T>
-    Ops<T>& ops(Rounding rounding = Rounding::None, PrecisionPolicy policy = PrecisionPolicy::Pure);
+    PassOps<T> pass_ops(Rounding rounding = Rounding::None, PrecisionPolicy policy = PrecisionPolicy::Pure);
+    template <class T>
+    StepOps<T>& step_ops();
     template <class T>
     T* scratch_of(int slot, std::size_t count) {
         return static_cast<T*>(scratch(slot, count * sizeof(T)));
@@ -130,12 +148,20 @@ inline std::unique_ptr<Readback> Device::read(const void* from, std::size_t byte
 }
 
 template <>
-inline Ops<float>& Device::ops<float>(Rounding rounding, PrecisionPolicy policy) {
-    return ops_float(rounding, policy);
+inline PassOps<float> Device::pass_ops<float>(Rounding rounding, PrecisionPolicy policy) {
+    return pass_ops_float(rounding, policy);
 }
 template <>
-inline Ops<double>& Device::ops<double>(Rounding, PrecisionPolicy) {
-    return ops_double();
+inline PassOps<double> Device::pass_ops<double>(Rounding, PrecisionPolicy) {
+    return pass_ops_double();
+}
+template <>
+inline StepOps<float>& Device::step_ops<float>() {
+    return step_ops_float();
+}
+template <>
+inline StepOps<double>& Device::step_ops<double>() {
+    return step_ops_double();
 }
 
 /// An owning array in device memory. A copy is a copy within the device.

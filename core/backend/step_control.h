@@ -11,7 +11,7 @@ namespace normscope {
 
 // What decides over the update of a training step, as values in device memory: whether the loss and the
 // gradient are finite, the loss scale, the divergence rule, the clipping factor and the optimizer's numbers.
-// The device computes them (Ops::begin_step, finalize_step), so that a step is one sequence of calls that
+// The device computes them (StepOps::begin_step, finalize_step), so that a step is one sequence of calls that
 // waits for no result on the host. The CPU calls the same functions.
 
 /// Dynamic loss scaling for FP16 training, with the constants of PyTorch's GradScaler: the loss is multiplied

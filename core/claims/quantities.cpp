@@ -47,7 +47,7 @@ std::vector<double> Quantities::norm(const NormAtToken& at) const {
                                 {&mean, &rstd},
                                 gamma.data(),
                                 at.beta.empty() ? nullptr : at.beta.data()};
-    cpu_device().ops<double>().norm_forward(rows, &at.eps, nullptr, y.data());
+    cpu_device().pass_ops<double>().layers.norm_forward(rows, &at.eps, nullptr, y.data());
     return y;
 }
 

@@ -49,8 +49,8 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
     const AttentionShape shape = shape_of(pass.spec, at, n);
     const std::size_t first =
         static_cast<std::size_t>(shard.first_sequence) * static_cast<std::size_t>(n) * shape.d;
-    pass.ops.attention_forward(shape, shard.sequences, weights_of(pass, at), u,
-                               tape_from(tape, shape, shard.first_sequence), tape.f + first);
+    pass.layers.attention_forward(shape, shard.sequences, weights_of(pass, at), u,
+                                  tape_from(tape, shape, shard.first_sequence), tape.f + first);
 }
 
 template <class T>
@@ -67,9 +67,9 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
                 gradient_at(gradients, at.q_norm.weight),
                 gradient_at(gradients, at.k_norm.weight),
                 pass.fresh_gradients};
-    pass.ops.attention_vjp(shape, shard.sequences, shard.directions, weights_of(pass, at),
-                           tape_from(tape, shape, shard.first_sequence), u, df, du,
-                           gradients ? &into : nullptr);
+    pass.layers.attention_vjp(shape, shard.sequences, shard.directions, weights_of(pass, at),
+                              tape_from(tape, shape, shard.first_sequence), u, df, du,
+                              gradients ? &into : nullptr);
 }
 
 template <class T>
@@ -78,8 +78,8 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     NORMSCOPE_ASSERT(pass.spec.causal || first_token == 0,
                      "without a causal mask every token depends on all");
     const AttentionShape shape = shape_of(pass.spec, at, n);
-    pass.ops.attention_jvp(shape, first_token, directions, weights_of(pass, at),
-                           tape_from(tape, shape, sequence), tu, tf);
+    pass.layers.attention_jvp(shape, first_token, directions, weights_of(pass, at),
+                              tape_from(tape, shape, sequence), tu, tf);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                       \

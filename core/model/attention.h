@@ -7,8 +7,8 @@
 namespace normscope {
 
 /// Multi-head attention, f(u) = concat_h(P_h V_g) W^Oᵀ + b^O: one operation of the device
-/// (Ops::attention_forward), with the stack's shapes, weights and tape. R = sequences·n rows of the shard.
-/// Every function works on the shard's rows of the tape and may run concurrently on different shards.
+/// (LayerOps::attention_forward), with the stack's shapes, weights and tape. R = sequences·n rows of the
+/// shard. Every function works on the shard's rows of the tape and may run concurrently on different shards.
 
 /// u: [R, d] of the shard -> tape.f.
 template <class T>

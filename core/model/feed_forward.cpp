@@ -34,13 +34,13 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
     T* pre = tape.pre + first * wide;
     T* activated = tape.activated + first * ff;
-    pass.ops.linear(R, wide, d, u, pass.linear(at.w1, at.b1), pre);
+    pass.layers.linear(R, wide, d, u, pass.linear(at.w1, at.b1), pre);
     if (gated(pass.spec))
-        pass.ops.swiglu(R, ff, pre, activated);
+        pass.elementwise.swiglu(R, ff, pre, activated);
     else
-        pass.ops.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated,
-                            tape.slope + first * ff);
-    pass.ops.linear(R, d, ff, activated, pass.linear(at.w2, at.b2), tape.f + first * d);
+        pass.elementwise.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated,
+                                    tape.slope + first * ff);
+    pass.layers.linear(R, d, ff, activated, pass.linear(at.w2, at.b2), tape.f + first * d);
 }
 
 template <class T>
@@ -50,11 +50,11 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
               rows = shard.sequences * n, R = shard.directions * rows;
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
     const Buffers<T> gradient(pass, R);
-    pass.ops.linear_input_gradient(R, d, ff, df, pass.at(at.w2), gradient.activated);
+    pass.layers.linear_input_gradient(R, d, ff, df, pass.at(at.w2), gradient.activated);
     if (gradients) {
-        pass.ops.linear_weight_gradient(R, d, ff, df, tape.activated + first * ff, pass.fresh_gradients,
-                                        gradients + at.w2);
-        if (T* bias = gradient_at(gradients, at.b2)) pass.ops.column_sums(R, d, df, bias);
+        pass.layers.linear_weight_gradient(R, d, ff, df, tape.activated + first * ff, pass.fresh_gradients,
+                                           gradients + at.w2);
+        if (T* bias = gradient_at(gradients, at.b2)) pass.layers.column_sums(R, d, df, bias);
     }
     const std::size_t piece = static_cast<std::size_t>(rows) * ff,
                       wide_piece = static_cast<std::size_t>(rows) * wide;
@@ -62,14 +62,15 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
         const T* after = gradient.activated + i * piece;
         T* before = gradient.pre + i * wide_piece;
         if (gated(pass.spec))
-            pass.ops.swiglu_vjp(rows, ff, tape.pre + first * wide, after, before);
+            pass.elementwise.swiglu_vjp(rows, ff, tape.pre + first * wide, after, before);
         else
-            pass.ops.multiply(piece, tape.slope + first * ff, after, before);
+            pass.elementwise.multiply(piece, tape.slope + first * ff, after, before);
     }
-    pass.ops.linear_input_gradient(R, wide, d, gradient.pre, pass.at(at.w1), du);
+    pass.layers.linear_input_gradient(R, wide, d, gradient.pre, pass.at(at.w1), du);
     if (gradients) {
-        pass.ops.linear_weight_gradient(R, wide, d, gradient.pre, u, pass.fresh_gradients, gradients + at.w1);
-        if (T* bias = gradient_at(gradients, at.b1)) pass.ops.column_sums(R, wide, gradient.pre, bias);
+        pass.layers.linear_weight_gradient(R, wide, d, gradient.pre, u, pass.fresh_gradients,
+                                           gradients + at.w1);
+        if (T* bias = gradient_at(gradients, at.b1)) pass.layers.column_sums(R, wide, gradient.pre, bias);
     }
 }
 
@@ -80,17 +81,17 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     const int m = n - first_token, R = directions * m;
     const Buffers<T> tangent(pass, R);
     const std::size_t first = static_cast<std::size_t>(sequence) * n + first_token;
-    pass.ops.linear(R, wide, d, tu, pass.linear(at.w1), tangent.pre);
+    pass.layers.linear(R, wide, d, tu, pass.linear(at.w1), tangent.pre);
     for (int k = 0; k < directions; ++k) {  // all directions use the same rows of the activation
         const std::size_t rows = static_cast<std::size_t>(k) * m;
         const T* in = tangent.pre + rows * wide;
         T* out = tangent.activated + rows * ff;
         if (gated(pass.spec))
-            pass.ops.swiglu_jvp(m, ff, tape.pre + first * wide, in, out);
+            pass.elementwise.swiglu_jvp(m, ff, tape.pre + first * wide, in, out);
         else
-            pass.ops.multiply(static_cast<std::size_t>(m) * ff, tape.slope + first * ff, in, out);
+            pass.elementwise.multiply(static_cast<std::size_t>(m) * ff, tape.slope + first * ff, in, out);
     }
-    pass.ops.linear(R, d, ff, tangent.activated, pass.linear(at.w2), tf);
+    pass.layers.linear(R, d, ff, tangent.activated, pass.linear(at.w2), tf);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                            \

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/device.h"
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 #include "core/model/parameters.h"
 #include "core/stack/stack_spec.h"
 
@@ -23,7 +23,8 @@ struct Pass {
     const StackSpec& spec;
     const ParameterTable& table;
     Device& device;
-    Ops<T>& ops;
+    LayerOps<T>& layers;
+    ElementwiseOps<T>& elementwise;
     const T* parameters;
     const T* transposed;  ///< Tape::transposed, or null: the linear layers use the stored weights
     const T* angles;      ///< of rotary positions (rope_table.h); null without them

@@ -10,8 +10,8 @@ namespace {
 
 /// The operations of the model's passes, so that an emulated precision gives the same results.
 template <class T>
-Ops<T>& ops_of(const Transformer<T>& model) {
-    return model.device().template ops<T>(model.rounding());
+PassOps<T> ops_of(const Transformer<T>& model) {
+    return model.device().template pass_ops<T>(model.rounding());
 }
 
 template <class T>
@@ -37,7 +37,7 @@ const SublayerCoefficients<T>* coefficients_of(const Tape<T>& tape, int sublayer
 template <class T>
 void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows,
                  T* out) {
-    Ops<T>& ops = ops_of(model);
+    const PassOps<T> ops = ops_of(model);
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
     const SublayerOffsets& at = offsets(model.table(), sublayer);
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(sublayer)];
@@ -50,16 +50,17 @@ void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer,
         // The tape keeps the norm's input; recomputed statistics are identical.
         const auto size = static_cast<std::size_t>(rows);
         T* again = model.device().template scratch_of<T>(kResidualStatistics, 2 * size);
-        ops.norm_forward(norm_of(model, at.norm_out, rows, t.f + first, {again, again + size}),
-                         &tape.coefficients.whole.data()->eps, nullptr, out);
+        ops.layers.norm_forward(norm_of(model, at.norm_out, rows, t.f + first, {again, again + size}),
+                                &tape.coefficients.whole.data()->eps, nullptr, out);
         y = out;
     }
     if (model.spec().branch_scale == BranchScale::Channel) {
-        ops.scale_columns(rows, d, model.parameters().data() + at.scale, y, out);
+        ops.elementwise.scale_columns(rows, d, model.parameters().data() + at.scale, y, out);
         y = out;
     }
     // The pass multiplies inside the sum: nothing is rounded here.
-    model.device().template ops<T>().scale(count, &coefficients_of(tape, sublayer)->branch, y, out);
+    model.device().template pass_ops<T>().elementwise.scale(count, &coefficients_of(tape, sublayer)->branch,
+                                                            y, out);
 }
 
 template <class T>
@@ -78,7 +79,7 @@ double backward_shortcut_factor(const Transformer<T>& model, int sublayer) {
 template <class T>
 void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int sublayer, int first_row, int rows,
                      const T* gradient, T* out) {
-    Ops<T>& ops = ops_of(model);
+    const PassOps<T> ops = ops_of(model);
     const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(sublayer)];
     const int d = model.spec().d_model;
@@ -88,11 +89,11 @@ void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int subla
         SublayerGate(model.spec(), rule, sublayer).scales(GateSite::Output, Jacobian::Backprop);
     const T* gate = gated ? &coefficients_of(tape, sublayer)->gate : nullptr;
     if (rule.post)
-        ops.norm_vjp(norm_of(model, offsets(model.table(), sublayer).norm_post, rows, t.z + first,
-                             t.post.from(static_cast<std::size_t>(first_row))),
-                     gradient, gate, false, out, nullptr, nullptr);
+        ops.layers.norm_vjp(norm_of(model, offsets(model.table(), sublayer).norm_post, rows, t.z + first,
+                                    t.post.from(static_cast<std::size_t>(first_row))),
+                            gradient, gate, false, out, nullptr, nullptr);
     else
-        ops.scale(count, gate, gradient, out);
+        ops.elementwise.scale(count, gate, gradient, out);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                            \

@@ -37,17 +37,17 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
         Pass<T> p = pass(scratch.transposed, scratch.coefficients);
         p.fresh_gradients = gradients.fresh;
         if (gradients.fresh)
-            p.ops.zero(sums_.data(), static_cast<int>(sums_.size()),
-                       gradients.shards[static_cast<std::size_t>(i)].data());
+            p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
+                               gradients.shards[static_cast<std::size_t>(i)].data());
         const Shard all = shard(i, batch.sequences);
-        const int most = std::max(1, p.ops.step_rows() / batch.length);
+        const int most = std::max(1, p.layers.step_rows() / batch.length);
         for (int done = 0; done < all.sequences; done += most) {
             const Shard rows{0, std::min(most, all.sequences - done)};
             const std::size_t first = static_cast<std::size_t>(all.first_sequence + done) * length;
             const DeviceBatch piece{batch.tokens + first, batch.targets + first, rows.sequences,
                                     batch.length};
             tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true,
-                                 p.ops.needs_probabilities(batch.length, spec_.d_head()));
+                                 p.layers.needs_probabilities(batch.length, spec_.d_head()));
             tape.losses = scratch.losses.data() + first;
             shard_forward(p, piece, rows, tape);
             shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);

@@ -16,10 +16,10 @@ void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int direct
                    NormStatistics<T> statistics, const T* dy, const T* scale, bool add, T* dx, T* gradients,
                    T* noted) {
     const std::size_t count = static_cast<std::size_t>(R) * pass.spec.d_model;
-    if (noted) pass.ops.scale(count, scale, dy, noted);
+    if (noted) pass.elementwise.scale(count, scale, dy, noted);
     for (int i = 0; i < directions; ++i)
-        pass.ops.norm_vjp(pass.norm(at, R, x, statistics), dy + i * count, scale, add, dx + i * count,
-                          gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
+        pass.layers.norm_vjp(pass.norm(at, R, x, statistics), dy + i * count, scale, add, dx + i * count,
+                             gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
 }
 
 /// λ per channel, else null.
@@ -42,7 +42,7 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     const SublayerGate gate(pass.spec, rule, index);
     const SublayerCoefficients<T>* c = pass.sublayers + index;
     const T* eps = &pass.whole->eps;
-    Ops<T>& ops = pass.ops;
+    ElementwiseOps<T>& ops = pass.elementwise;
     const T* stream = tape.hidden[static_cast<std::size_t>(index)] + first;
     T* next = tape.hidden[static_cast<std::size_t>(index) + 1] + first;
 
@@ -56,7 +56,7 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     if (t.u) {
         T* to = (gate.at(GateSite::Norm) ? t.ungated : t.u) + first;
         if (rule.in)
-            ops.norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps, &c->s_in, to);
+            pass.layers.norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps, &c->s_in, to);
         else
             ops.scale(count, &c->s_in, x, to);
         if (gate.at(GateSite::Norm)) ops.scale(count, &c->gate, to, t.u + first);
@@ -74,7 +74,7 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     T* work = rule.out || scales ? pass.device.template scratch_of<T>(kSublayerNormed, count) : nullptr;
     if (rule.out) {
         T* to = t.y ? t.y + first : work;
-        ops.norm_forward(pass.norm(at.norm_out, R, y, t.out.from(row)), eps, nullptr, to);
+        pass.layers.norm_forward(pass.norm(at.norm_out, R, y, t.out.from(row)), eps, nullptr, to);
         y = to;
     }
     if (scales) {
@@ -86,7 +86,7 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     T* z = rule.post ? t.z + first : before_gate;
     ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
     if (rule.post)
-        ops.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps, nullptr, before_gate);
+        pass.layers.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps, nullptr, before_gate);
     if (gate.at(GateSite::Output)) ops.scale(count, &c->gate, before_gate, next);
 }
 
@@ -104,7 +104,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
     const SublayerGate gate(pass.spec, rule, index);
     const SublayerCoefficients<T>* c = pass.sublayers + index;
-    Ops<T>& ops = pass.ops;
+    ElementwiseOps<T>& ops = pass.elementwise;
     const T* x = t.x + first;
     const auto work = [&](int slot) { return pass.device.template scratch_of<T>(slot, count); };
     const auto note = [&](T* whole) { return whole ? whole + first : nullptr; };
@@ -199,13 +199,13 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
     const SublayerGate gate(pass.spec, rule, index);
     const SublayerCoefficients<T>* c = pass.sublayers + index;
-    Ops<T>& ops = pass.ops;
+    ElementwiseOps<T>& ops = pass.elementwise;
     // All directions use the same rows of the norm.
     const auto norm_tangent = [&](const NormOffsets& norm, const T* x, NormStatistics<T> statistics,
                                   const T* scale, const T* in, T* out) {
         for (int i = 0; i < directions; ++i)
-            ops.norm_jvp(pass.norm(norm, m, x + first, statistics.from(row)), in + i * piece, scale,
-                         out + i * piece);
+            pass.layers.norm_jvp(pass.norm(norm, m, x + first, statistics.from(row)), in + i * piece, scale,
+                                 out + i * piece);
     };
     const auto through_gate = [&](GateSite site, T* signal) {
         if (gate.scales(site, kind)) ops.scale(count, &c->gate, signal, signal);

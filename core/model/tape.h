@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/device.h"
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 #include "core/model/batch.h"
 #include "core/stack/scheme.h"
 
@@ -48,7 +48,7 @@ struct BatchBuffer {
 };
 
 /// Whether a forward pass keeps the probabilities of attention: only where the operations need them
-/// (Ops::needs_probabilities), or always, for probes.
+/// (LayerOps::needs_probabilities), or always, for probes.
 enum class Probabilities { WhereNeeded, Kept };
 
 /// The tape of one sub-layer, for the whole batch. R = B·n rows. Null if unused by the rule.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/model/transformer.h"
 
+#include "core/backend/step_ops.h"
 #include "core/base/error.h"
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
@@ -69,7 +70,6 @@ template <class T>
 Transformer<T>::Transformer(const StackSpec& spec, std::uint64_t seed, Device& device)
     : numerics{spec.residual_step, spec.temperature, spec.norm.eps},
       device_(&device),
-      ops_(&device.ops<T>()),
       spec_(spec),
       table_(spec),
       rules_(all_rules(spec)),
@@ -87,7 +87,6 @@ template <class U>
 Transformer<T>::Transformer(const Transformer<U>& other, int first_layer, int layers, bool embedding)
     : numerics(other.numerics),
       device_(&other.device()),
-      ops_(&device_->ops<T>()),
       spec_(excerpt_of(other.spec(), other.rules(), first_layer, layers, embedding)),
       table_(spec_),
       rules_(other.rules().begin() + 2 * first_layer, other.rules().begin() + 2 * (first_layer + layers)),
@@ -131,10 +130,12 @@ void Transformer<T>::build_tables() {
 
 template <class T>
 Pass<T> Transformer<T>::pass(const Buffer<T>& transposed, const Coefficients<T>& coefficients) const {
+    const PassOps<T> of = ops();
     return {spec_,
             table_,
             *device_,
-            *ops_,
+            of.layers,
+            of.elementwise,
             parameters_.data(),
             transposed.data(),
             angles_.data(),
@@ -147,16 +148,17 @@ void Transformer<T>::set_rounding(Rounding rounding, PrecisionPolicy policy) {
     if (!std::is_same_v<T, float> && rounding != Rounding::None)
         throw InputError("precision", "float64 cannot emulate a short format", "float32");
     if (rounding == Rounding::Tf32) policy = PrecisionPolicy::Autocast;
-    ops_ = &device_->ops<T>(rounding, policy);
+    device_->pass_ops<T>(rounding, policy);  // InputError where the device has no such arithmetic
     rounding_ = rounding;
     policy_ = policy;
 }
 
 template <class T>
 void Transformer<T>::set_parameters(std::span<const T> weights) {
-    ops_->copy(weights.size(), weights.data(), parameters_.data());
+    const PassOps<T> of = ops();
+    of.elementwise.copy(weights.size(), weights.data(), parameters_.data());
     for (const TensorInfo& t : table_.tensors())
-        if (!t.is_gate()) ops_->round_weights(t.count, parameters_.data() + t.offset);
+        if (!t.is_gate()) of.layers.round_weights(t.count, parameters_.data() + t.offset);
 }
 
 template <class T>
@@ -175,15 +177,17 @@ template <class T>
 void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadPool& pool) const {
     to.whole.resize(*device_, 1);
     to.sublayers.resize(*device_, rules_.size());
-    ops_->pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(), spec_.d_head(),
-                            to.numerics.data(), parameters_.data(), to.whole.data(), to.sublayers.data());
-    if (!ops_->prefers_transposed()) return;
+    const PassOps<T> of = ops();
+    of.elementwise.pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(),
+                                     spec_.d_head(), to.numerics.data(), parameters_.data(), to.whole.data(),
+                                     to.sublayers.data());
+    if (!of.layers.prefers_transposed()) return;
     const auto& layers = table_.linear_layers();
     transposed.resize(*device_, table_.size());
     device_->run(pool, static_cast<int>(layers.size()), [&](int i) {
         const LinearLayer& linear = layers[static_cast<std::size_t>(i)];
-        ops_->transpose_weight(linear.out, linear.in, parameters_.data() + linear.offset,
-                               transposed.data() + linear.offset);
+        of.layers.transpose_weight(linear.out, linear.in, parameters_.data() + linear.offset,
+                                   transposed.data() + linear.offset);
     });
 }
 
@@ -193,10 +197,10 @@ void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch& batch, Shard sha
     const int d = spec_.d_model, n = batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n;
     T* x = tape.embedded + row * d;
-    p.ops.embedding_forward(shard.sequences, n, d, batch.tokens + row, p.at(table_.tok_emb),
-                            p.at(table_.pos_emb), x);
+    p.layers.embedding_forward(shard.sequences, n, d, batch.tokens + row, p.at(table_.tok_emb),
+                               p.at(table_.pos_emb), x);
     if (!table_.embedding_norm.present()) return;
-    p.ops.norm_forward(
+    p.layers.norm_forward(
         p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
         &p.whole->eps, nullptr, tape.hidden.front() + row * d);
 }
@@ -208,14 +212,14 @@ void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& 
     const T* x = tape.hidden.back() + row * d;
     if (table_.final_norm.present()) {
         T* y = tape.final_hidden + row * d;
-        p.ops.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)), &p.whole->eps,
-                           nullptr, y);
+        p.layers.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)), &p.whole->eps,
+                              nullptr, y);
         x = y;
     }
     T* logits = tape.logits + row * V;
-    p.ops.linear(R, V, d, x, p.linear(table_.head), logits);
+    p.layers.linear(R, V, d, x, p.linear(table_.head), logits);
     if (spec_.logit_soft_cap > 0)
-        p.ops.soft_cap(static_cast<std::size_t>(R) * V, static_cast<T>(spec_.logit_soft_cap), logits);
+        p.elementwise.soft_cap(static_cast<std::size_t>(R) * V, static_cast<T>(spec_.logit_soft_cap), logits);
 }
 
 template <class T>
@@ -244,9 +248,9 @@ template <class T>
 void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool,
                              Probabilities probabilities) const {
     check(batch);
-    tape.reserve(
-        *device_, spec_, rules_, batch.sequences, batch.length, false,
-        probabilities == Probabilities::Kept || ops_->needs_probabilities(batch.length, spec_.d_head()));
+    tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, false,
+                 probabilities == Probabilities::Kept ||
+                     ops().layers.needs_probabilities(batch.length, spec_.d_head()));
     const DeviceBatch on_device = tape.batch.upload(*device_, batch);
     upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);
@@ -256,8 +260,9 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
         shard_forward(p, on_device, rows, tape);
         if (!on_device.targets) return;
         const std::size_t row = static_cast<std::size_t>(rows.first_sequence) * batch.length;
-        p.ops.cross_entropy(rows.sequences * batch.length, spec_.vocab, tape.logits + row * spec_.vocab,
-                            on_device.targets + row, nullptr, 0, tape.losses + row, nullptr);
+        p.elementwise.cross_entropy(rows.sequences * batch.length, spec_.vocab,
+                                    tape.logits + row * spec_.vocab, on_device.targets + row, nullptr, 0,
+                                    tape.losses + row, nullptr);
     });
 }
 
@@ -282,19 +287,20 @@ void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch& batch, S
     const std::size_t count = static_cast<std::size_t>(R) * V;
     T* dlogits = device_->scratch_of<T>(kLogitGradient, count);
     const T* logits = tape.logits + row * V;
-    p.ops.cross_entropy(R, V, logits, batch.targets + row, scale, static_cast<T>(spec_.z_loss),
-                        tape.losses + row, dlogits);
+    p.elementwise.cross_entropy(R, V, logits, batch.targets + row, scale, static_cast<T>(spec_.z_loss),
+                                tape.losses + row, dlogits);
     if (spec_.logit_soft_cap > 0)
-        p.ops.soft_cap_vjp(count, static_cast<T>(spec_.logit_soft_cap), logits, dlogits, dlogits);
+        p.elementwise.soft_cap_vjp(count, static_cast<T>(spec_.logit_soft_cap), logits, dlogits, dlogits);
     const std::size_t head = table_.head;
-    p.ops.linear_weight_gradient(R, V, d, dlogits, tape.final_hidden + row * d, false, gradients + head);
+    p.layers.linear_weight_gradient(R, V, d, dlogits, tape.final_hidden + row * d, false, gradients + head);
     if (!table_.final_norm.present())
-        return p.ops.linear_input_gradient(R, V, d, dlogits, p.at(head), gradient);
+        return p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), gradient);
     T* dfinal = device_->scratch_of<T>(kFinalGradient, static_cast<std::size_t>(R) * d);
-    p.ops.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
+    p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
     if (record)
-        p.ops.copy(static_cast<std::size_t>(R) * d, dfinal, record->norm_output.back().data() + row * d);
-    p.ops.norm_vjp(
+        p.elementwise.copy(static_cast<std::size_t>(R) * d, dfinal,
+                           record->norm_output.back().data() + row * d);
+    p.layers.norm_vjp(
         p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row)), dfinal,
         nullptr, false, gradient, gradients + table_.final_norm.weight,
         gradient_at(gradients, table_.final_norm.bias));
@@ -308,15 +314,15 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch& batch, 
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
     if (table_.embedding_norm.present()) {
         if (record)
-            p.ops.copy(static_cast<std::size_t>(R) * d, gradient,
-                       record->norm_output.front().data() + row * d);
-        p.ops.norm_vjp(
+            p.elementwise.copy(static_cast<std::size_t>(R) * d, gradient,
+                               record->norm_output.front().data() + row * d);
+        p.layers.norm_vjp(
             p.norm(table_.embedding_norm, R, tape.embedded + row * d, tape.embedding_statistics.from(row)),
             gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
             gradient_at(gradients, table_.embedding_norm.bias));
     }
-    p.ops.embedding_vjp(shard.sequences, batch.length, d, batch.tokens + row, gradient, spec_.vocab,
-                        gradients + table_.tok_emb, spec_.context, gradient_at(gradients, table_.pos_emb));
+    p.layers.embedding_vjp(shard.sequences, batch.length, d, batch.tokens + row, gradient, spec_.vocab,
+                           gradients + table_.tok_emb, spec_.context, gradient_at(gradients, table_.pos_emb));
 }
 
 template <class T>
@@ -341,9 +347,9 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, 
     double* squares = gradients.hidden_squares.data() + at * 2 * states;
     // In float64, since the square of a gradient that vanished is below float32's smallest value.
     const auto note = [&](std::size_t k) {
-        p.ops.add_squares(count, tape.hidden[k] + first, squares + k);
-        p.ops.add_squares(count, gradient, squares + states + k);
-        if (record) p.ops.copy(count, gradient, record->hidden[k].data() + first);
+        p.elementwise.add_squares(count, tape.hidden[k] + first, squares + k);
+        p.elementwise.add_squares(count, gradient, squares + states + k);
+        if (record) p.elementwise.copy(count, gradient, record->hidden[k].data() + first);
     };
     head_backward(p, batch, rows, tape, token_factor, gradient, into, record);
     note(rules_.size());
@@ -384,8 +390,8 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
         Pass<T> p = pass(tape.transposed, tape.coefficients);
         p.fresh_gradients = gradients.fresh;
         if (gradients.fresh)
-            p.ops.zero(sums_.data(), static_cast<int>(sums_.size()),
-                       gradients.shards[static_cast<std::size_t>(i)].data());
+            p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
+                               gradients.shards[static_cast<std::size_t>(i)].data());
         shard_backward(p, on_device, shard(i, batch.sequences), tape, i, gradients,
                        gradients.loss_gradient.data(), noted.data(), record);
     });
@@ -399,12 +405,12 @@ void Transformer<T>::sum_shards(Gradients<T>& gradients, ThreadPool& pool, const
     gradients.norm.resize(*device_, 1);
     std::vector<const T*> shards;
     for (const auto& shard : gradients.shards) shards.push_back(shard.data());
-    Ops<T>& ops = device_->ops<T>();  // the optimizer's side: not rounded
+    StepOps<T>& step = device_->step_ops<T>();
     device_->run_ranges(pool, pieces, [&](int first, int end) {
-        ops.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
-                       gradients.total().data(), gradients.piece_squares.data());
+        step.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
+                        gradients.total().data(), gradients.piece_squares.data());
     });
-    ops.norm_of_squares(pieces, gradients.piece_squares.data(), divisor, gradients.norm.data());
+    step.norm_of_squares(pieces, gradients.piece_squares.data(), divisor, gradients.norm.data());
 }
 
 template <class T>

@@ -138,6 +138,8 @@ class Transformer {
 
   private:
     void build_tables();
+    /// Of the rounding and its policy.
+    PassOps<T> ops() const { return device_->template pass_ops<T>(rounding_, policy_); }
     Pass<T> pass(const Buffer<T>& transposed, const Coefficients<T>&) const;
     /// Before a pass: uploads the numerics.
     void upload_numerics(Coefficients<T>&) const;
@@ -162,7 +164,6 @@ class Transformer {
                         BackwardRecord<T>*) const;
 
     Device* device_;
-    Ops<T>* ops_;  ///< of the rounding and its policy
     StackSpec spec_;
     ParameterTable table_;
     std::vector<SublayerRule> rules_;

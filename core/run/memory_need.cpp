@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/memory_need.h"
 
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 #include "core/base/error.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
@@ -45,9 +45,10 @@ double kept_of_sequence(const StackSpec& s, int length, bool probabilities = tru
 bool keeps_probabilities(const Recipe& recipe, Device& device) {
     const StackSpec& s = recipe.stack;
     const Precision precision = recipe.train.precision;
-    if (precision == Precision::Fp64) return device.ops<double>().needs_probabilities(s.context, s.d_head());
-    return device.ops<float>(rounding_of(precision), recipe.train.precision_policy)
-        .needs_probabilities(s.context, s.d_head());
+    if (precision == Precision::Fp64)
+        return device.pass_ops<double>().layers.needs_probabilities(s.context, s.d_head());
+    return device.pass_ops<float>(rounding_of(precision), recipe.train.precision_policy)
+        .layers.needs_probabilities(s.context, s.d_head());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/first_bad.h"
 
+#include "core/backend/step_ops.h"
+
 #include <cmath>
 #include <string>
 
@@ -14,7 +16,7 @@ class Search {
   public:
     explicit Search(Device& device) : device_(device), place_(device, 1) {}
     std::optional<double> first(const T* values, std::size_t count) {
-        device_.ops<T>().find_first_non_finite(count, values, place_.data());
+        device_.step_ops<T>().find_first_non_finite(count, values, place_.data());
         const std::int64_t place = HostView<std::int64_t>(place_)[0];
         if (place < 0) return std::nullopt;
         return static_cast<double>(HostView<T>(device_, values + place, 1)[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/gate_clip.h"
 
-#include "core/backend/ops.h"
+#include "core/backend/step_ops.h"
 
 namespace normscope {
 
@@ -16,7 +16,8 @@ GateClip<T>::GateClip(const ParameterTable& table, Device& device) : device_(dev
 template <class T>
 void GateClip<T>::apply(double clip, const double* global, T* gradients) {
     if (clip > 0 && !gates_.empty())
-        device_.ops<T>().clip_gates(static_cast<int>(gates_.size()), gates_.data(), clip, global, gradients);
+        device_.step_ops<T>().clip_gates(static_cast<int>(gates_.size()), gates_.data(), clip, global,
+                                         gradients);
 }
 
 template <class T>

@@ -69,7 +69,7 @@ template <class T>
 void Optimizer<T>::step(const OptimizerNumbers* n, const double* clip, const T* gradients, T* parameters,
                         ThreadPool& pool) {
     make_moments();
-    Ops<T>& ops = device_.ops<T>();
+    StepOps<T>& ops = device_.step_ops<T>();
     device_.run_ranges(pool, static_cast<int>(pieces_.size()), [&](int first, int end) {
         switch (kind_) {
             case OptimizerKind::AdamW:
@@ -116,7 +116,7 @@ TrainableNorm<T>::TrainableNorm(const ParameterTable& table, Device& device) : d
 
 template <class T>
 void TrainableNorm<T>::measure(const T* gradients, double* norm, ThreadPool& pool) {
-    Ops<T>& ops = device_.ops<T>();
+    StepOps<T>& ops = device_.step_ops<T>();
     const int count = static_cast<int>(tensors_.size());
     device_.run_ranges(pool, count, [&](int first, int end) {
         ops.piece_squares(tensors_.data(), first, end, gradients, squares_.data());

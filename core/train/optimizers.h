@@ -3,7 +3,7 @@
 
 #include "core/backend/cpu/host/thread_pool.h"
 #include "core/backend/device.h"
-#include "core/backend/ops.h"
+#include "core/backend/step_ops.h"
 #include "core/model/parameters.h"
 #include "core/recipe/train_spec.h"
 

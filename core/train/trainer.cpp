@@ -140,8 +140,8 @@ void Trainer<T>::reduce_gradients(ThreadPool& pool) {
     if (rule_.scales_loss) {
         model_.sum_shards(gradients_, pool, &report_.data()->loss_scale);
         auto& total = gradients_.total();
-        model_.device().template ops<T>().scale(total.size(), &loss_factors_.data()->unscale, total.data(),
-                                                total.data());
+        model_.device().template pass_ops<T>().elementwise.scale(total.size(), &loss_factors_.data()->unscale,
+                                                                 total.data(), total.data());
     } else {
         model_.sum_shards(gradients_, pool);
     }
@@ -151,7 +151,7 @@ void Trainer<T>::reduce_gradients(ThreadPool& pool) {
 
 template <class T>
 void Trainer<T>::device_step(ThreadPool& pool) {
-    Ops<T>& ops = model_.device().template ops<T>();  // not rounded
+    StepOps<T>& ops = model_.device().template step_ops<T>();
     const auto tokens = static_cast<std::int64_t>(train_.batch) * model_.spec().context;
     ops.begin_step(rule_, train_.accumulate, tokens, control_.data(), loss_factors_.data(), report_.data());
     model_.clear(gradients_, train_.batch);

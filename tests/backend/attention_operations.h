@@ -78,7 +78,7 @@ void attention(const Verify& verify, const AttentionCase& given) {
     verify("attention_forward", {8, 3}, [&](auto& s) {
         const auto tape = tape_of(s);
         auto* f = s.out(hidden);
-        s.ops.attention_forward(shape, sequences, weights_of(s), s.in(u), tape, f);
+        s.layers.attention_forward(shape, sequences, weights_of(s), s.in(u), tape, f);
         return Outputs{
             {"f", s.read(f, hidden)},
             {"probabilities", s.read(tape.probabilities, area(sequences * heads * tokens, tokens))},
@@ -93,7 +93,7 @@ void attention(const Verify& verify, const AttentionCase& given) {
             const auto tape = tape_of(s);
             const std::size_t count = hidden * static_cast<std::size_t>(directions);
             auto* at = s.in(u);
-            s.ops.attention_forward(shape, sequences, w, at, tape, s.out(hidden));
+            s.layers.attention_forward(shape, sequences, w, at, tape, s.out(hidden));
             const std::size_t qkv = area(shape.width(), width), o = area(width, width);
             const auto sums = [&](bool there, std::size_t size) -> T* {
                 return there ? s.in(drawn(size, 11)) : nullptr;
@@ -109,8 +109,8 @@ void attention(const Verify& verify, const AttentionCase& given) {
                                     sums(normed, k_width),
                                     fresh};
             auto* du = s.out(count);
-            s.ops.attention_vjp(shape, sequences, directions, w, tape, at, s.in(drawn(count, 8)), du,
-                                directions == 1 ? &g : nullptr);
+            s.layers.attention_vjp(shape, sequences, directions, w, tape, at, s.in(drawn(count, 8)), du,
+                                   directions == 1 ? &g : nullptr);
             if (of == Of::Norms)
                 return Outputs{{"q_norm", s.read(g.q_norm, q_width)}, {"k_norm", s.read(g.k_norm, k_width)}};
             Outputs all{{"du", s.read(du, count)}};
@@ -132,10 +132,10 @@ void attention(const Verify& verify, const AttentionCase& given) {
         verify("attention_jvp", {16, 4}, [&](auto& s) {
             const auto w = weights_of(s);
             const auto tape = tape_of(s);
-            s.ops.attention_forward(shape, 1, w, s.in(u), tape, s.out(hidden));
+            s.layers.attention_forward(shape, 1, w, s.in(u), tape, s.out(hidden));
             const std::size_t count = area(3 * (tokens - first_token), width);
             auto* tf = s.out(count);
-            s.ops.attention_jvp(shape, first_token, 3, w, tape, s.in(drawn(count, 9)), tf);
+            s.layers.attention_jvp(shape, first_token, 3, w, tape, s.in(drawn(count, 9)), tf);
             return Outputs{{"tf", s.read(tf, count)}};
         });
     }

@@ -99,7 +99,7 @@ class CudaNotFiniteTest : public QObject {
         const auto linear = [&](auto& s, const std::vector<double>& x, const std::vector<double>& weight,
                                 const std::vector<double>& bias) {
             auto* y = s.out(area(R, out));
-            s.ops.linear(R, out, d, s.in(x), {s.in(weight), nullptr, s.in(bias)}, y);
+            s.layers.linear(R, out, d, s.in(x), {s.in(weight), nullptr, s.in(bias)}, y);
             return Outputs{{"y", s.read(y, area(R, out))}};
         };
         const auto x = drawn(n, 1), bias = drawn(out, 3);
@@ -116,15 +116,15 @@ class CudaNotFiniteTest : public QObject {
             "linear_input_gradient",
             [&](auto& s, double v) {
                 auto* dx = s.out(n);
-                s.ops.linear_input_gradient(R, out, d, s.in(with(drawn(area(R, out), 1), kRow * out + c, v)),
-                                            s.in(W), dx);
+                s.layers.linear_input_gradient(
+                    R, out, d, s.in(with(drawn(area(R, out), 1), kRow * out + c, v)), s.in(W), dx);
                 return Outputs{{"dx", s.read(dx, n)}};
             },
             same_row);
         const auto weight_gradient = [&](auto& s, const std::vector<double>& dy,
                                          const std::vector<double>& rows) {
             auto* dW = s.in(W);
-            s.ops.linear_weight_gradient(R, out, d, s.in(dy), s.in(rows), false, dW);
+            s.layers.linear_weight_gradient(R, out, d, s.in(dy), s.in(rows), false, dW);
             return Outputs{{"dW", s.read(dW, area(out, d))}};
         };
         const auto dy = drawn(area(R, out), 4);
@@ -147,7 +147,7 @@ class CudaNotFiniteTest : public QObject {
             "column_sums",
             [&](auto& s, double v) {
                 auto* sums = s.in(drawn(d, 2));
-                s.ops.column_sums(R, d, s.in(with(drawn(n, 1), at, v)), sums);
+                s.layers.column_sums(R, d, s.in(with(drawn(n, 1), at, v)), sums);
                 return Outputs{{"sums", s.read(sums, d)}};
             },
             same_column);
@@ -155,8 +155,8 @@ class CudaNotFiniteTest : public QObject {
             "column_products",
             [&](auto& s, double v) {
                 auto* sums = s.in(drawn(d, 2));
-                s.ops.column_products(R, d, s.scalar_in(0.75), s.in(with(drawn(n, 1), at, v)),
-                                      s.in(drawn(n, 3)), sums);
+                s.elementwise.column_products(R, d, s.scalar_in(0.75), s.in(with(drawn(n, 1), at, v)),
+                                              s.in(drawn(n, 3)), sums);
                 return Outputs{{"sums", s.read(sums, d)}};
             },
             same_column);
@@ -186,9 +186,9 @@ class CudaNotFiniteTest : public QObject {
                                    s.in(drawn(d, 3))};
             auto *y = s.out(n), *dx = s.out(n), *ty = s.out(n), *dgamma = s.in(drawn(d, 4)),
                  *dbeta = s.in(drawn(d, 5));
-            s.ops.norm_forward(rows, s.scalar_in(1e-3), nullptr, y);
-            s.ops.norm_vjp(rows, s.in(dy), nullptr, false, dx, dgamma, dbeta);
-            s.ops.norm_jvp(rows, s.in(tx), nullptr, ty);
+            s.layers.norm_forward(rows, s.scalar_in(1e-3), nullptr, y);
+            s.layers.norm_vjp(rows, s.in(dy), nullptr, false, dx, dgamma, dbeta);
+            s.layers.norm_jvp(rows, s.in(tx), nullptr, ty);
             return Outputs{{"dx", s.read(dx, n)},
                            {"dgamma", s.read(dgamma, d)},
                            {"dbeta", s.read(dbeta, d)},
@@ -218,7 +218,7 @@ class CudaNotFiniteTest : public QObject {
                 "activation",
                 [&](auto& s, double v) {
                     auto *a = s.out(n), *slope = s.out(n);
-                    s.ops.activation(kind, n, s.in(with(drawn(n, 1), at, v)), a, slope);
+                    s.elementwise.activation(kind, n, s.in(with(drawn(n, 1), at, v)), a, slope);
                     return Outputs{{"a", s.read(a, n)}};
                 },
                 same_entry, kind == Activation::Relu ? Infinities::AsTheCpus : Infinities::OrNan);
@@ -228,12 +228,12 @@ class CudaNotFiniteTest : public QObject {
                 auto* x = s.in(with(drawn(n, 1), at, v));
                 auto *product = s.out(n), *sum = s.out(n), *scaled = s.out(n), *columns = s.out(n),
                      *vjp = s.out(n);
-                s.ops.multiply(n, x, s.in(drawn(n, 2)), product);
-                s.ops.axpby(n, s.scalar_in(0.7), x, nullptr, s.in(drawn(n, 2)), sum);
-                s.ops.scale(n, s.scalar_in(0.7), x, scaled);
-                s.ops.scale_columns(R, d, s.in(drawn(d, 3)), x, columns);
-                s.ops.soft_cap_vjp(n, 2, s.in(drawn(n, 4)), x, vjp);
-                s.ops.soft_cap(n, 2, x);
+                s.elementwise.multiply(n, x, s.in(drawn(n, 2)), product);
+                s.elementwise.axpby(n, s.scalar_in(0.7), x, nullptr, s.in(drawn(n, 2)), sum);
+                s.elementwise.scale(n, s.scalar_in(0.7), x, scaled);
+                s.elementwise.scale_columns(R, d, s.in(drawn(d, 3)), x, columns);
+                s.elementwise.soft_cap_vjp(n, 2, s.in(drawn(n, 4)), x, vjp);
+                s.elementwise.soft_cap(n, 2, x);
                 return Outputs{{"product", s.read(product, n)},  {"sum", s.read(sum, n)},
                                {"scaled", s.read(scaled, n)},    {"columns", s.read(columns, n)},
                                {"soft_cap_vjp", s.read(vjp, n)}, {"soft_cap", s.read(x, n)}};
@@ -245,8 +245,8 @@ class CudaNotFiniteTest : public QObject {
                 auto* pre =
                     s.in(with(drawn(2 * n, 1), kRow * 2 * width + static_cast<std::size_t>(column), v));
                 auto *a = s.out(n), *ta = s.out(n);
-                s.ops.swiglu(R, d, pre, a);
-                s.ops.swiglu_jvp(R, d, s.in(drawn(2 * n, 2)), pre, ta);
+                s.elementwise.swiglu(R, d, pre, a);
+                s.elementwise.swiglu_jvp(R, d, s.in(drawn(2 * n, 2)), pre, ta);
                 return Outputs{{"a", s.read(a, n)}, {"ta", s.read(ta, n)}};
             },
             same_entry, Infinities::OrNan);
@@ -255,9 +255,9 @@ class CudaNotFiniteTest : public QObject {
             [&](auto& s, double v) {
                 auto *p = s.in(drawn(n, 1)), *m = s.in(drawn(n, 2)),
                      *second = s.in(std::vector<double>(n, 0.5));
-                s.ops.adamw(s.of(std::vector<ArenaPiece>{{0, n, true}}), 0, 1,
-                            s.of(std::vector<OptimizerNumbers>{{0.01, 0.9, 0.95, 1e-8, 0.1, 0.271, 0.378}}),
-                            s.number(1), s.in(with(drawn(n, 3), at, v)), p, m, second);
+                s.step.adamw(s.of(std::vector<ArenaPiece>{{0, n, true}}), 0, 1,
+                             s.of(std::vector<OptimizerNumbers>{{0.01, 0.9, 0.95, 1e-8, 0.1, 0.271, 0.378}}),
+                             s.number(1), s.in(with(drawn(n, 3), at, v)), p, m, second);
                 return Outputs{{"p", s.read(p, n)}, {"m", s.read(m, n)}, {"v", s.read(second, n)}};
             },
             same_entry);
@@ -272,9 +272,9 @@ class CudaNotFiniteTest : public QObject {
             "embedding_forward",
             [&](auto& s, double v) {
                 auto* x = s.out(n);
-                s.ops.embedding_forward(3, 3, d, s.of(tokens),
-                                        s.in(with(drawn(area(7, d), 1), 5 * width + c, v)),
-                                        s.in(drawn(area(3, d), 2)), x);
+                s.layers.embedding_forward(3, 3, d, s.of(tokens),
+                                           s.in(with(drawn(area(7, d), 1), 5 * width + c, v)),
+                                           s.in(drawn(area(3, d), 2)), x);
                 return Outputs{{"x", s.read(x, n)}};
             },
             [&](std::size_t, std::size_t i) { return tokens[i / width] == 5 && i % width == c; });
@@ -282,8 +282,8 @@ class CudaNotFiniteTest : public QObject {
             "embedding_vjp",
             [&](auto& s, double v) {
                 auto *table = s.in(drawn(area(7, d), 1)), *positions = s.in(drawn(area(3, d), 2));
-                s.ops.embedding_vjp(3, 3, d, s.of(tokens), s.in(with(drawn(n, 3), at, v)), 7, table, 3,
-                                    positions);
+                s.layers.embedding_vjp(3, 3, d, s.of(tokens), s.in(with(drawn(n, 3), at, v)), 7, table, 3,
+                                       positions);
                 return Outputs{{"table", s.read(table, area(7, d))},
                                {"positions", s.read(positions, area(3, d))}};
             },
@@ -292,8 +292,8 @@ class CudaNotFiniteTest : public QObject {
             "cross_entropy",
             [&](auto& s, double v) {
                 auto *losses = s.out(R), *dlogits = s.out(n);
-                s.ops.cross_entropy(R, d, s.in(with(drawn(n, 1), at, v)), s.of(tokens), s.scalar_in(0.5), 0,
-                                    losses, dlogits);
+                s.elementwise.cross_entropy(R, d, s.in(with(drawn(n, 1), at, v)), s.of(tokens),
+                                            s.scalar_in(0.5), 0, losses, dlogits);
                 return Outputs{{"losses", s.read(losses, R)}, {"dlogits", s.read(dlogits, n)}};
             },
             [](std::size_t k, std::size_t i) { return (k == 0 ? i : i / width) == kRow; });
@@ -309,9 +309,9 @@ class CudaNotFiniteTest : public QObject {
                 auto* x = s.in(with(drawn(n, 1), at, v));
                 auto* dot = s.scalar_in(1);
                 auto *squares = s.number(1), *pieces = s.number(1);
-                s.ops.add_dot(n, x, s.in(drawn(n, 2)), s.number(1), dot);
-                s.ops.add_squares(n, x, squares);
-                s.ops.piece_squares(s.of(std::vector<ArenaPiece>{{0, n, true}}), 0, 1, x, pieces);
+                s.elementwise.add_dot(n, x, s.in(drawn(n, 2)), s.number(1), dot);
+                s.elementwise.add_squares(n, x, squares);
+                s.step.piece_squares(s.of(std::vector<ArenaPiece>{{0, n, true}}), 0, 1, x, pieces);
                 return Outputs{
                     {"dot", s.read(dot, 1)}, {"squares", s.read(squares, 1)}, {"pieces", s.read(pieces, 1)}};
             },
@@ -344,8 +344,8 @@ class CudaNotFiniteTest : public QObject {
             const AttentionTape<T> tape{s.out(rows), nullptr, {}, {}, s.out(area(R * heads, tokens)),
                                         s.out(n)};
             auto *f = s.out(n), *du = s.out(n);
-            s.ops.attention_forward(shape, 3, w, s.in(u), tape, f);
-            s.ops.attention_vjp(shape, 3, 1, w, tape, s.in(u), s.in(df), du, nullptr);
+            s.layers.attention_forward(shape, 3, w, s.in(u), tape, f);
+            s.layers.attention_vjp(shape, 3, 1, w, tape, s.in(u), s.in(df), du, nullptr);
             return Outputs{{"f", s.read(f, n)}, {"du", s.read(du, n)}};
         };
         const auto u = drawn(n, 3), df = drawn(n, 4);
@@ -372,40 +372,40 @@ class CudaNotFiniteTest : public QObject {
             const AttentionTape<T> tape{y, nullptr, {}, {}, y, y};
             auto* eps = s.scalar_in(1e-3);
             auto* number = s.number(3);
-            s.ops.linear(0, out, d, x, {W, nullptr, sums}, y);
-            s.ops.linear_input_gradient(0, out, d, y, W, x);
-            s.ops.column_sums(0, d, x, sums);
-            s.ops.column_products(0, d, nullptr, x, y, sums);
-            s.ops.norm_forward(rows, eps, nullptr, y);
-            s.ops.norm_vjp(rows, x, nullptr, false, y, others, nullptr);
-            s.ops.norm_jvp(rows, x, nullptr, y);
-            s.ops.attention_forward(shape, 0, w, x, tape, y);
-            s.ops.attention_vjp(shape, 0, 1, w, tape, x, x, y, nullptr);
-            s.ops.attention_jvp(shape, 0, 0, w, tape, x, y);
-            s.ops.activation(Activation::Silu, 0, x, y, y);
-            s.ops.multiply(0, x, x, y);
-            s.ops.axpby(0, nullptr, x, nullptr, x, y);
-            s.ops.scale(0, nullptr, x, y);
-            s.ops.scale_columns(0, d, sums, x, y);
-            s.ops.swiglu(0, d, x, y);
-            s.ops.swiglu_vjp(0, d, x, x, y);
-            s.ops.swiglu_jvp(0, d, x, x, y);
-            s.ops.soft_cap(0, 2, y);
-            s.ops.soft_cap_vjp(0, 2, x, x, y);
-            s.ops.embedding_forward(0, 3, d, tokens, x, nullptr, y);
-            s.ops.embedding_vjp(0, 3, d, tokens, x, 5, y, 3, nullptr);
-            s.ops.cross_entropy(0, d, x, tokens, eps, 0, y, y);
-            s.ops.add_dot(0, x, x, number, sums);
-            s.ops.add_squares(0, x, number);
-            s.ops.copy(0, x, y);
-            s.ops.zero(nullptr, 0, y);
-            s.ops.round_weights(0, y);
+            s.layers.linear(0, out, d, x, {W, nullptr, sums}, y);
+            s.layers.linear_input_gradient(0, out, d, y, W, x);
+            s.layers.column_sums(0, d, x, sums);
+            s.elementwise.column_products(0, d, nullptr, x, y, sums);
+            s.layers.norm_forward(rows, eps, nullptr, y);
+            s.layers.norm_vjp(rows, x, nullptr, false, y, others, nullptr);
+            s.layers.norm_jvp(rows, x, nullptr, y);
+            s.layers.attention_forward(shape, 0, w, x, tape, y);
+            s.layers.attention_vjp(shape, 0, 1, w, tape, x, x, y, nullptr);
+            s.layers.attention_jvp(shape, 0, 0, w, tape, x, y);
+            s.elementwise.activation(Activation::Silu, 0, x, y, y);
+            s.elementwise.multiply(0, x, x, y);
+            s.elementwise.axpby(0, nullptr, x, nullptr, x, y);
+            s.elementwise.scale(0, nullptr, x, y);
+            s.elementwise.scale_columns(0, d, sums, x, y);
+            s.elementwise.swiglu(0, d, x, y);
+            s.elementwise.swiglu_vjp(0, d, x, x, y);
+            s.elementwise.swiglu_jvp(0, d, x, x, y);
+            s.elementwise.soft_cap(0, 2, y);
+            s.elementwise.soft_cap_vjp(0, 2, x, x, y);
+            s.layers.embedding_forward(0, 3, d, tokens, x, nullptr, y);
+            s.layers.embedding_vjp(0, 3, d, tokens, x, 5, y, 3, nullptr);
+            s.elementwise.cross_entropy(0, d, x, tokens, eps, 0, y, y);
+            s.elementwise.add_dot(0, x, x, number, sums);
+            s.elementwise.add_squares(0, x, number);
+            s.elementwise.copy(0, x, y);
+            s.elementwise.zero(nullptr, 0, y);
+            s.layers.round_weights(0, y);
             QCOMPARE(s.read(x, n), drawn(n, 1));
             QCOMPARE(s.read(y, n), drawn(n, 2));
             QCOMPARE(s.read(sums, d), drawn(d, 4));
             QCOMPARE(s.read(others, d), drawn(d, 5));
             QCOMPARE(s.values(number, 1)[0], 3.0);
-            s.ops.linear_weight_gradient(0, out, d, x, x, false, W);
+            s.layers.linear_weight_gradient(0, out, d, x, x, false, W);
             QCOMPARE(s.read(W, area(out, d)), drawn(area(out, d), 3));
         };
         nothing(cpu_device(), float());

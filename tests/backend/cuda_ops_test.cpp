@@ -20,10 +20,10 @@ class CudaOpsTest : public QObject {
             EmulatedCudaDevice device({grid::Schedule::Order::Drawn, 1, true});
             Side<T> s(device);
             auto* y = s.out(area(count, d));
-            s.ops.linear(count, d, d, s.in(drawn(area(count, d), 1)),
-                         {s.in(drawn(area(d, d), 2)), nullptr, nullptr}, y);
+            s.layers.linear(count, d, d, s.in(drawn(area(count, d), 1)),
+                            {s.in(drawn(area(d, d), 2)), nullptr, nullptr}, y);
             auto* normed = s.out(area(count, d));
-            s.ops.norm_forward(
+            s.layers.norm_forward(
                 {NormKind::LayerNorm, count, d, y, {s.out(R), s.out(R)}, s.in(drawn(d, 3)), nullptr},
                 s.scalar_in(1e-5), nullptr, normed);
             return s.read(normed, d);

@@ -175,20 +175,23 @@ class CudaTiledAttentionTest : public QObject {
     /// is rejected.
     void whatNeedsProbabilities() {
         EmulatedCudaDevice device({grid::Schedule::Order::Drawn, 1, true});
-        Ops<float>& single = device.ops<float>();
+        LayerOps<float>& single = device.pass_ops<float>().layers;
         QVERIFY(single.needs_probabilities(512, 64));
         QVERIFY(!single.needs_probabilities(513, 64));
         QVERIFY(!single.needs_probabilities(513, 256));
         QVERIFY(single.needs_probabilities(513, 257));
-        QVERIFY(!device.ops<float>(Rounding::Bf16, PrecisionPolicy::Autocast).needs_probabilities(1024, 64));
-        QVERIFY(device.ops<float>(Rounding::Bf16, PrecisionPolicy::Pure).needs_probabilities(1024, 64));
-        QVERIFY(device.ops<double>().needs_probabilities(1024, 64));
-        QVERIFY(cpu_device().ops<float>().needs_probabilities(1024, 64));
+        QVERIFY(!device.pass_ops<float>(Rounding::Bf16, PrecisionPolicy::Autocast)
+                     .layers.needs_probabilities(1024, 64));
+        QVERIFY(device.pass_ops<float>(Rounding::Bf16, PrecisionPolicy::Pure)
+                    .layers.needs_probabilities(1024, 64));
+        QVERIFY(device.pass_ops<double>().layers.needs_probabilities(1024, 64));
+        QVERIFY(cpu_device().pass_ops<float>().layers.needs_probabilities(1024, 64));
         const AttentionShape shape{64, 1, 1, 600, true, QkNorm::Off, NormKind::LayerNorm};
         AttentionTape<double> tape{};
         tape.row_softmax = reinterpret_cast<double*>(64);
-        QVERIFY_EXCEPTION_THROWN(device.ops<double>().attention_forward(shape, 1, {}, nullptr, tape, nullptr),
-                                 InputError);
+        QVERIFY_EXCEPTION_THROWN(
+            device.pass_ops<double>().layers.attention_forward(shape, 1, {}, nullptr, tape, nullptr),
+            InputError);
     }
 };
 

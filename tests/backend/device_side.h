@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/backend/device.h"
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
+#include "core/backend/step_ops.h"
 
 #include <cstdint>
 #include <cstring>
@@ -24,19 +25,21 @@ class Side {
     using scalar = T;
     explicit Side(Device& device, Rounding rounding = Rounding::None,
                   PrecisionPolicy policy = PrecisionPolicy::Pure)
-        : ops(device.ops<T>(rounding, policy)), device_(device), inputs_(rounding) {}
+        : Side(device, device.pass_ops<T>(rounding, policy), rounding) {}
     /// In float64 with inputs rounded to a format: the reference of operations in it.
     struct Reference {
         Rounding inputs;
     };
-    Side(Device& device, Reference of) : ops(device.ops<T>()), device_(device), inputs_(of.inputs) {}
+    Side(Device& device, Reference of) : Side(device, device.pass_ops<T>(), of.inputs) {}
     ~Side() {
         for (const auto& [block, bytes] : blocks_) device_.release(block, bytes);
     }
     Side(const Side&) = delete;
     Side& operator=(const Side&) = delete;
 
-    Ops<T>& ops;
+    LayerOps<T>& layers;
+    ElementwiseOps<T>& elementwise;
+    StepOps<T>& step;
 
     /// An array of any type with these values.
     template <class V>
@@ -77,6 +80,13 @@ class Side {
     }
 
   private:
+    Side(Device& device, PassOps<T> pass, Rounding inputs)
+        : layers(pass.layers),
+          elementwise(pass.elementwise),
+          step(device.step_ops<T>()),
+          device_(device),
+          inputs_(inputs) {}
+
     Device& device_;
     Rounding inputs_;
     std::vector<std::pair<void*, std::size_t>> blocks_;

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-// Every operation of ops.h with inputs for it, at sizes that are no multiples of a warp, with the aliases and
-// null pointers that ops.h allows. Each function passes its calls to verify(name, allowed, call): call(side)
-// makes them on a device and returns what was written, and its error is within `allowed`.
+// Every operation of pass_ops.h and step_ops.h with inputs for it, at sizes that are no multiples of a warp,
+// with the aliases and null pointers that they allow. Each function passes its calls to verify(name, allowed,
+// call): call(side) makes them on a device and returns what was written, and its error is within `allowed`.
 
 namespace normscope::device_side {
 
@@ -82,8 +82,8 @@ void coefficients(const Verify& verify) {
         using T = typename std::decay_t<decltype(s)>::scalar;
         auto* pass = s.template raw<PassCoefficients<T>>(1);
         auto* out = s.template raw<SublayerCoefficients<T>>(rules.size());
-        s.ops.pass_coefficients(3, s.of(rules), 16, s.of(std::vector<Numerics>{{0.5, 1.5, 1e-4}}),
-                                s.in({0.25, -0.5, 1.25}), pass, out);
+        s.elementwise.pass_coefficients(3, s.of(rules), 16, s.of(std::vector<Numerics>{{0.5, 1.5, 1e-4}}),
+                                        s.in({0.25, -0.5, 1.25}), pass, out);
         const auto p = s.values(pass, 1)[0];
         Outputs all{{"pass", {double(p.eps)}}, {"scale", {double(p.attention_scale)}}};
         for (const auto& c : s.values(out, rules.size()))
@@ -100,12 +100,12 @@ void memory(const Verify& verify, const Sizes& sizes = {}) {
     const std::size_t n = sizes.count();
     verify("copy", 0, [&](auto& s) {
         auto* to = s.out(n);
-        s.ops.copy(n, s.in(drawn(n, 1)), to);
+        s.elementwise.copy(n, s.in(drawn(n, 1)), to);
         return Outputs{{"to", s.read(to, n)}};
     });
     verify("zero", 0, [&](auto& s) {
         auto* arena = s.in(drawn(n, 1));
-        s.ops.zero(s.of(std::vector<ArenaPiece>{{3, n / 2, false}, {n - 2, 1, false}}), 2, arena);
+        s.elementwise.zero(s.of(std::vector<ArenaPiece>{{3, n / 2, false}, {n - 2, 1, false}}), 2, arena);
         return Outputs{{"arena", s.read(arena, n)}};
     });
 }
@@ -118,26 +118,26 @@ void linear_layers(const Verify& verify, const Sizes& sizes = {}) {
     for (const bool bias : {false, true})
         verify("linear", sum_of(d, bias ? 2 : 1), [&](auto& s) {
             auto* y = s.out(area(R, out));
-            s.ops.linear(R, out, d, s.in(drawn(n, 1)),
-                         {s.in(drawn(area(out, d), 2)), nullptr, bias ? s.in(drawn(out, 3)) : nullptr}, y);
+            s.layers.linear(R, out, d, s.in(drawn(n, 1)),
+                            {s.in(drawn(area(out, d), 2)), nullptr, bias ? s.in(drawn(out, 3)) : nullptr}, y);
             return Outputs{{"y", s.read(y, area(R, out))}};
         });
     verify("linear_input_gradient", sum_of(out), [&](auto& s) {
         auto* dx = s.out(n);
-        s.ops.linear_input_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(area(out, d), 2)),
-                                    dx);
+        s.layers.linear_input_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(area(out, d), 2)),
+                                       dx);
         return Outputs{{"dx", s.read(dx, n)}};
     });
     for (const bool fresh : {false, true})
         verify("linear_weight_gradient", sum_of(R, 2), [&](auto& s) {
             auto* dW = fresh ? s.out(area(out, d)) : s.in(drawn(area(out, d), 3));
-            s.ops.linear_weight_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(n, 2)), fresh,
-                                         dW);
+            s.layers.linear_weight_gradient(R, out, d, s.in(drawn(area(R, out), 1)), s.in(drawn(n, 2)), fresh,
+                                            dW);
             return Outputs{{"dW", s.read(dW, area(out, d))}};
         });
     verify("transpose_weight", 0, [&](auto& s) {
         auto* to = s.out(n);
-        s.ops.transpose_weight(R, d, s.in(drawn(n, 1)), to);
+        s.layers.transpose_weight(R, d, s.in(drawn(n, 1)), to);
         return Outputs{{"to", s.read(to, n)}};
     });
 }
@@ -148,14 +148,14 @@ void columns(const Verify& verify, const Sizes& sizes = {}) {
     const std::size_t n = sizes.count();
     verify("column_sums", sum_of(R, 2), [&](auto& s) {
         auto* sums = s.in(drawn(d, 2));
-        s.ops.column_sums(R, d, s.in(drawn(n, 1)), sums);
+        s.layers.column_sums(R, d, s.in(drawn(n, 1)), sums);
         return Outputs{{"sums", s.read(sums, d)}};
     });
     for (const bool scaled : {false, true})
         verify("column_products", sum_of(R), [&](auto& s) {
             auto* sums = s.in(drawn(d, 3));
-            s.ops.column_products(R, d, scaled ? s.scalar_in(0.75) : nullptr, s.in(drawn(n, 1)),
-                                  s.in(drawn(n, 2)), sums);
+            s.elementwise.column_products(R, d, scaled ? s.scalar_in(0.75) : nullptr, s.in(drawn(n, 1)),
+                                          s.in(drawn(n, 2)), sums);
             return Outputs{{"sums", s.read(sums, d)}};
         });
 }
@@ -176,7 +176,7 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
                            full ? s.in(drawn(d, 3)) : nullptr};
     };
     const auto forward = [&](auto& s, const auto& rows, auto* y) {
-        s.ops.norm_forward(rows, s.scalar_in(1e-3), full ? s.scalar_in(0.5) : nullptr, y);
+        s.layers.norm_forward(rows, s.scalar_in(1e-3), full ? s.scalar_in(0.5) : nullptr, y);
     };
     verify("norm_forward", 4, [&](auto& s) {
         const auto rows = rows_of(s);
@@ -194,7 +194,7 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
             auto* dx = full ? s.in(drawn(n, 5)) : dy;
             auto* dgamma = parameters ? s.in(drawn(d, 6)) : nullptr;
             auto* dbeta = parameters && full ? s.in(drawn(d, 7)) : nullptr;
-            s.ops.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta);
+            s.layers.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta);
             Outputs all{{"dx", s.read(dx, n)}};
             if (dgamma) all.push_back({"dgamma", s.read(dgamma, d)});
             if (dbeta) all.push_back({"dbeta", s.read(dbeta, d)});
@@ -205,7 +205,7 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
         forward(s, rows, s.out(n));
         auto* tx = s.in(drawn(n, 4));
         auto* ty = full ? s.out(n) : tx;
-        s.ops.norm_jvp(rows, tx, full ? s.scalar_in(0.5) : nullptr, ty);
+        s.layers.norm_jvp(rows, tx, full ? s.scalar_in(0.5) : nullptr, ty);
         return Outputs{{"ty", s.read(ty, n)}};
     });
 }
@@ -220,65 +220,65 @@ void elementwise(const Verify& verify, const Sizes& sizes = {}) {
             auto* h = s.in(drawn(n, 1, 4));
             auto* slope = s.out(n);
             auto* a = kind == Activation::Relu ? h : s.out(n);
-            s.ops.activation(kind, n, h, a, slope);
+            s.elementwise.activation(kind, n, h, a, slope);
             return Outputs{{"a", s.read(a, n)}, {"slope", s.read(slope, n)}};
         });
     for (const bool alias : {false, true}) {
         verify("multiply", 2, [&](auto& s) {
             auto* y = s.in(drawn(n, 2));
             auto* out = alias ? y : s.out(n);
-            s.ops.multiply(n, s.in(drawn(n, 1)), y, out);
+            s.elementwise.multiply(n, s.in(drawn(n, 1)), y, out);
             return Outputs{{"out", s.read(out, n)}};
         });
         verify("axpby", 4, [&](auto& s) {
             auto* y = s.in(drawn(n, 2));
             auto* out = alias ? y : s.out(n);
-            s.ops.axpby(n, alias ? nullptr : s.scalar_in(0.7), s.in(drawn(n, 1)),
-                        alias ? s.scalar_in(-1.3) : nullptr, y, out);
+            s.elementwise.axpby(n, alias ? nullptr : s.scalar_in(0.7), s.in(drawn(n, 1)),
+                                alias ? s.scalar_in(-1.3) : nullptr, y, out);
             return Outputs{{"out", s.read(out, n)}};
         });
         verify("scale", 2, [&](auto& s) {
             auto* x = s.in(drawn(n, 1));
             auto* out = alias ? x : s.out(n);
-            s.ops.scale(n, alias ? nullptr : s.scalar_in(0.7), x, out);
+            s.elementwise.scale(n, alias ? nullptr : s.scalar_in(0.7), x, out);
             return Outputs{{"out", s.read(out, n)}};
         });
         verify("scale_columns", 2, [&](auto& s) {
             auto* x = s.in(drawn(n, 1));
             auto* out = alias ? x : s.out(n);
-            s.ops.scale_columns(R, d, s.in(drawn(d, 2)), x, out);
+            s.elementwise.scale_columns(R, d, s.in(drawn(d, 2)), x, out);
             return Outputs{{"out", s.read(out, n)}};
         });
         verify("soft_cap_vjp", 4, [&](auto& s) {
             auto* g = s.in(drawn(n, 2));
             auto* out = alias ? g : s.out(n);
-            s.ops.soft_cap_vjp(n, 2, s.in(drawn(n, 1, 1.9)), g, out);
+            s.elementwise.soft_cap_vjp(n, 2, s.in(drawn(n, 1, 1.9)), g, out);
             return Outputs{{"out", s.read(out, n)}};
         });
     }
     verify("soft_cap", 4, [&](auto& s) {
         auto* x = s.in(drawn(n, 1, 5));
-        s.ops.soft_cap(n, 2, x);
+        s.elementwise.soft_cap(n, 2, x);
         return Outputs{{"x", s.read(x, n)}};
     });
     verify("swiglu", 4, [&](auto& s) {
         auto* a = s.out(n);
-        s.ops.swiglu(R, d, s.in(drawn(2 * n, 1, 3)), a);
+        s.elementwise.swiglu(R, d, s.in(drawn(2 * n, 1, 3)), a);
         return Outputs{{"a", s.read(a, n)}};
     });
     verify("swiglu_vjp", 4, [&](auto& s) {
         auto* dpre = s.out(2 * n);
-        s.ops.swiglu_vjp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(n, 2)), dpre);
+        s.elementwise.swiglu_vjp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(n, 2)), dpre);
         return Outputs{{"dpre", s.read(dpre, 2 * n)}};
     });
     verify("swiglu_jvp", 4, [&](auto& s) {
         auto* ta = s.out(n);
-        s.ops.swiglu_jvp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(2 * n, 2)), ta);
+        s.elementwise.swiglu_jvp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(2 * n, 2)), ta);
         return Outputs{{"ta", s.read(ta, n)}};
     });
     verify("round_weights", 0, [&](auto& s) {
         auto* x = s.in(drawn(n, 1));
-        s.ops.round_weights(n, x);
+        s.layers.round_weights(n, x);
         return Outputs{{"x", s.read(x, n)}};
     });
 }
@@ -293,15 +293,15 @@ void embeddings(const Verify& verify, const Sizes& sizes = {}) {
     for (const bool positions : {false, true}) {
         verify("embedding_forward", 2, [&](auto& s) {
             auto* x = s.out(n);
-            s.ops.embedding_forward(sequences, length, d, s.of(tokens), s.in(drawn(area(vocab, d), 1)),
-                                    positions ? s.in(drawn(area(length, d), 2)) : nullptr, x);
+            s.layers.embedding_forward(sequences, length, d, s.of(tokens), s.in(drawn(area(vocab, d), 1)),
+                                       positions ? s.in(drawn(area(length, d), 2)) : nullptr, x);
             return Outputs{{"x", s.read(x, n)}};
         });
         verify("embedding_vjp", sum_of(R), [&](auto& s) {
             auto* dtable = s.in(drawn(area(vocab, d), 2));
             auto* dpositions = positions ? s.in(drawn(area(context, d), 3)) : nullptr;
-            s.ops.embedding_vjp(sequences, length, d, s.of(tokens), s.in(drawn(n, 1)), vocab, dtable, context,
-                                dpositions);
+            s.layers.embedding_vjp(sequences, length, d, s.of(tokens), s.in(drawn(n, 1)), vocab, dtable,
+                                   context, dpositions);
             Outputs all{{"dtable", s.read(dtable, area(vocab, d))}};
             if (dpositions) all.push_back({"dpositions", s.read(dpositions, area(context, d))});
             return all;
@@ -322,8 +322,8 @@ void cross_entropy(const Verify& verify, const Sizes& sizes = {}) {
                 auto* logits = s.in(drawn(n, 1, 4));
                 auto* losses = s.out(R);
                 auto* to = dlogits == 0 ? nullptr : dlogits == 1 ? s.out(n) : logits;
-                s.ops.cross_entropy(R, d, logits, s.of(targets), to ? s.scalar_in(0.125) : nullptr,
-                                    static_cast<T>(static_cast<float>(z)), losses, to);
+                s.elementwise.cross_entropy(R, d, logits, s.of(targets), to ? s.scalar_in(0.125) : nullptr,
+                                            static_cast<T>(static_cast<float>(z)), losses, to);
                 Outputs all{{"losses", s.read(losses, R)}};
                 if (to) all.push_back({"dlogits", s.read(to, n)});
                 return all;
@@ -336,20 +336,20 @@ void reductions(const Verify& verify) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{2849}, std::size_t{9001}}) {
         verify("add_dot", 64, [&](auto& s) {
             auto* out = s.scalar_in(0.5);
-            s.ops.add_dot(count, s.in(drawn(count, 1)), s.in(drawn(count, 2)), s.number(3), out);
+            s.elementwise.add_dot(count, s.in(drawn(count, 1)), s.in(drawn(count, 2)), s.number(3), out);
             return Outputs{{"out", s.read(out, 1)}};
         });
         verify("add_squares", 16, [&](auto& s) {
             auto* out = s.number(0.5);
-            s.ops.add_squares(count, s.in(drawn(count, 1)), out);
+            s.elementwise.add_squares(count, s.in(drawn(count, 1)), out);
             return Outputs{{"out", s.read(out, 1)}};
         });
         verify("norm_of_squares", 8, [&](auto& s) {
             auto* norm = s.number(0);
             auto squares = drawn(count, 1);
             for (double& v : squares) v = std::abs(v);
-            s.ops.norm_of_squares(static_cast<int>(count), s.of(squares), count == 1 ? nullptr : s.number(4),
-                                  norm);
+            s.step.norm_of_squares(static_cast<int>(count), s.of(squares), count == 1 ? nullptr : s.number(4),
+                                   norm);
             return Outputs{{"norm", s.read(norm, 1)}};
         });
     }
@@ -357,7 +357,7 @@ void reductions(const Verify& verify) {
         {0, 10, true}, {10, 1000, false}, {1100, 33, true}, {1200, 300, true}};
     verify("piece_squares", 16, [&](auto& s) {
         auto* squares = s.of(std::vector<double>{7, 7, 7, 7});
-        s.ops.piece_squares(s.of(pieces), 1, 3, s.in(drawn(1500, 1)), squares);
+        s.step.piece_squares(s.of(pieces), 1, 3, s.in(drawn(1500, 1)), squares);
         return Outputs{{"squares", s.read(squares, 4)}};
     });
     for (const int count : {1, 3, 20})
@@ -369,7 +369,7 @@ void reductions(const Verify& verify) {
                     shards.push_back(s.in(drawn(1500, static_cast<std::uint64_t>(k + 1))));
                 T* total = in_place ? shards[0] : s.in(drawn(1500, 99));
                 auto* squares = s.of(std::vector<double>{7, 7, 7, 7});
-                s.ops.sum_shards(s.of(pieces), 1, 4, count, shards.data(), total, squares);
+                s.step.sum_shards(s.of(pieces), 1, 4, count, shards.data(), total, squares);
                 return Outputs{{"total", s.read(total, 1500)}, {"squares", s.read(squares, 4)}};
             });
     for (const int bad : {-1, 0, 5000, 9000})
@@ -378,7 +378,7 @@ void reductions(const Verify& verify) {
                 auto x = drawn(9001, 1);
                 if (bad >= 0) x[static_cast<std::size_t>(bad)] = x.back() = value;
                 auto* place = s.of(std::vector<std::int64_t>{-7});
-                s.ops.find_first_non_finite(x.size(), s.in(x), place);
+                s.step.find_first_non_finite(x.size(), s.in(x), place);
                 return Outputs{{"place", s.read(place, 1)}};
             });
 }
@@ -388,7 +388,7 @@ void clipping(const Verify& verify) {
     for (const double clip : {0.0, 0.5, 100.0}) {
         verify("clip_gates", 4, [&](auto& s) {
             auto* g = s.in(drawn(50, 1));
-            s.ops.clip_gates(3, s.of(std::vector<std::size_t>{1, 4, 49}), clip, s.number(0.9), g);
+            s.step.clip_gates(3, s.of(std::vector<std::size_t>{1, 4, 49}), clip, s.number(0.9), g);
             return Outputs{{"g", s.read(g, 50)}};
         });
     }
@@ -399,7 +399,7 @@ void step_control(const Verify& verify) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{129}, std::size_t{9001}})
         verify("add_mean", 4, [&](auto& s) {
             auto* sum = s.number(0.5);
-            s.ops.add_mean(count, s.in(drawn(count, 1)), 3, sum);
+            s.step.add_mean(count, s.in(drawn(count, 1)), 3, sum);
             return Outputs{{"sum", s.read(sum, 1)}};
         });
     const double inf = std::numeric_limits<double>::infinity();
@@ -422,10 +422,10 @@ void step_control(const Verify& verify) {
                         auto* numbers = s.of(std::vector<OptimizerNumbers>(1));
                         auto* factor = s.number(0);
                         auto* knobs = s.of(std::vector<StepKnobs>{{0.01, 0.1, clip}});
-                        s.ops.begin_step(rule, 3, 7, control, factors, report);
+                        s.step.begin_step(rule, 3, 7, control, factors, report);
                         auto* value = s.in(std::vector<double>{loss});
-                        s.ops.add_mean(1, value, 1, &report->loss);
-                        s.ops.finalize_step(rule, knobs, s.number(norm), control, report, numbers, factor);
+                        s.step.add_mean(1, value, 1, &report->loss);
+                        s.step.finalize_step(rule, knobs, s.number(norm), control, report, numbers, factor);
                         const auto f = s.values(factors, 1)[0];
                         const auto r = s.values(report, 1)[0];
                         const auto c = s.values(control, 1)[0];
@@ -458,9 +458,9 @@ void optimizers(const Verify& verify, int kind) {
         auto* at = s.of(pieces);
         auto* step = s.of(std::vector<OptimizerNumbers>{numbers});
         auto* clip = s.number(0.5);
-        if (kind == 0) s.ops.adamw(at, 1, 4, step, clip, g, p, m, v);
-        if (kind == 1) s.ops.adam(at, 1, 4, step, clip, g, p, m, v);
-        if (kind == 2) s.ops.sgd(at, 1, 4, step, clip, g, p, m);
+        if (kind == 0) s.step.adamw(at, 1, 4, step, clip, g, p, m, v);
+        if (kind == 1) s.step.adam(at, 1, 4, step, clip, g, p, m, v);
+        if (kind == 2) s.step.sgd(at, 1, 4, step, clip, g, p, m);
         return Outputs{{"p", s.read(p, 1500)}, {"m", s.read(m, 1500)}, {"v", s.read(v, 1500)}};
     });
 }
@@ -475,8 +475,8 @@ void muon(const Verify& verify) {
                 const std::size_t count = area(rows, columns);
                 auto *p = s.in(drawn(count, 1)),
                      *m = s.in(zero ? std::vector<double>(count) : drawn(count, 3));
-                s.ops.muon(rows, columns, true, s.of(std::vector<OptimizerNumbers>{numbers}), s.number(0.5),
-                           s.in(zero ? std::vector<double>(count) : drawn(count, 2)), p, m);
+                s.step.muon(rows, columns, true, s.of(std::vector<OptimizerNumbers>{numbers}), s.number(0.5),
+                            s.in(zero ? std::vector<double>(count) : drawn(count, 2)), p, m);
                 return Outputs{{"p", s.read(p, count)}, {"m", s.read(m, count)}};
             });
 }

@@ -213,8 +213,8 @@ class RoundingGemmTest : public QObject {
             Side<float> s(device, to, PrecisionPolicy::Autocast);
             float* y = s.out(1);
             // 2·60000 overflows FP16, and 60000 + 1 is no value of either format.
-            s.ops.linear(1, 1, 5, s.in({60000, 60000, 1, -60000, -60000}),
-                         {s.in({1, 1, 1, 1, 1}), nullptr, nullptr}, y);
+            s.layers.linear(1, 1, 5, s.in({60000, 60000, 1, -60000, -60000}),
+                            {s.in({1, 1, 1, 1, 1}), nullptr, nullptr}, y);
             QCOMPARE(s.read(y, 1).at(0), 1.0);
         }
     }
@@ -270,7 +270,7 @@ class RoundingGemmTest : public QObject {
                 }();
                 const int count = static_cast<int>(finite.size());
                 float* y = s.out(area(count, count));
-                s.ops.linear(count, count, 1, plain_in(finite), {plain_in(finite), nullptr, nullptr}, y);
+                s.layers.linear(count, count, 1, plain_in(finite), {plain_in(finite), nullptr, nullptr}, y);
                 const auto products = s.read(y, area(count, count));
                 const auto low = in_format(Rounding::Tf32, finite);
                 for (std::size_t i = 0; i < low.size(); ++i)
@@ -285,8 +285,8 @@ class RoundingGemmTest : public QObject {
                     const auto a_low = in_format(Rounding::Tf32, a), b_low = in_format(Rounding::Tf32, b),
                                dy_low = in_format(Rounding::Tf32, dy);
                     float *out = s.out(area(M, N)), *dW = plain_in(start);
-                    s.ops.linear(M, N, K, plain_in(a), {plain_in(b), nullptr, plain_in(bias)}, out);
-                    s.ops.linear_weight_gradient(M, N, K, plain_in(dy), plain_in(a), false, dW);
+                    s.layers.linear(M, N, K, plain_in(a), {plain_in(b), nullptr, plain_in(bias)}, out);
+                    s.layers.linear_weight_gradient(M, N, K, plain_in(dy), plain_in(a), false, dW);
                     const auto forward = s.read(out, area(M, N)), gradient = s.read(dW, area(N, K));
                     for (int r = 0; r < M; ++r)
                         for (int c = 0; c < N; ++c) {

@@ -68,7 +68,7 @@ class TiledSetup {
         u = s.in(inputs.empty() ? drawn(area(c.rows(), d), 5, std::sqrt(3.0)) : inputs);
         const std::size_t statistics = area(c.rows(), c.heads);
         // Whatever the length: whether it can do without.
-        stored = c.store || s.ops.needs_probabilities(std::numeric_limits<int>::max(), c.d_head);
+        stored = c.store || s.layers.needs_probabilities(std::numeric_limits<int>::max(), c.d_head);
         tape = {s.out(area(c.rows(), width)),
                 normed ? s.out(area(c.rows(), d + shape.d_kv())) : nullptr,
                 {s.out(statistics), s.out(statistics)},
@@ -77,7 +77,7 @@ class TiledSetup {
                 s.out(area(c.rows(), d)),
                 stored ? nullptr : s.out(2 * maps())};
         f = s.out(area(c.rows(), d));
-        s.ops.attention_forward(shape, c.sequences, weights, u, tape, f);
+        s.layers.attention_forward(shape, c.sequences, weights, u, tape, f);
     }
     T* directions_of(std::size_t count, std::uint64_t seed) {
         std::vector<double> values = drawn(count, seed, std::sqrt(3.0));
@@ -135,8 +135,8 @@ class TiledSetup {
             s.out(o),   nullptr,
             nullptr,    nullptr,
             true};
-        s.ops.attention_vjp(shape, c.sequences, directions, weights, tape, u, directions_of(count, 6), du,
-                            directions == 1 ? &g : nullptr);
+        s.layers.attention_vjp(shape, c.sequences, directions, weights, tape, u, directions_of(count, 6), du,
+                               directions == 1 ? &g : nullptr);
         Outputs all{{"du", s.read(du, count)}};
         if (directions > 1) return all;
         // The bias' gradients are the sums of dq, dk and dv.
@@ -148,7 +148,7 @@ class TiledSetup {
     Outputs jvp(int directions, int first_token) {
         const std::size_t count = area(directions * (c.n - first_token), shape.d);
         T* tf = s.out(count);
-        s.ops.attention_jvp(shape, first_token, directions, weights, tape, directions_of(count, 7), tf);
+        s.layers.attention_jvp(shape, first_token, directions, weights, tape, directions_of(count, 7), tf);
         return {{"tf", s.read(tf, count)}};
     }
 

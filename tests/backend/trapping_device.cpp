@@ -41,8 +41,11 @@ struct TrappingDevice::State {
     std::mutex mutex;
     std::map<std::size_t, std::size_t> free{{0, kReserved}};  ///< begin, size
     std::size_t in_use = 0;
-    std::vector<std::unique_ptr<Ops<float>>> single;  ///< one for each rounding; then under autocast
-    std::unique_ptr<Ops<double>> wide;
+    std::vector<std::unique_ptr<TrappingPassOps<float>>>
+        single;  ///< one for each rounding; then under autocast
+    std::unique_ptr<TrappingPassOps<double>> wide;
+    std::unique_ptr<StepOps<float>> single_step;
+    std::unique_ptr<StepOps<double>> wide_step;
 };
 
 TrappingDevice::TrappingDevice() : state_(std::make_unique<State>()) {
@@ -51,9 +54,14 @@ TrappingDevice::TrappingDevice() : state_(std::make_unique<State>()) {
     Device& cpu = cpu_device();
     for (const PrecisionPolicy policy : {PrecisionPolicy::Pure, PrecisionPolicy::Autocast})
         for (const Rounding rounding : {Rounding::None, Rounding::Bf16, Rounding::Fp16, Rounding::Tf32})
-            state_->single.push_back(std::make_unique<TrappingOps<float>>(
-                *this, cpu.ops<float>(rounding, policy), state_->operations));
-    state_->wide = std::make_unique<TrappingOps<double>>(*this, cpu.ops<double>(), state_->operations);
+            state_->single.push_back(std::make_unique<TrappingPassOps<float>>(
+                *this, cpu.pass_ops<float>(rounding, policy), state_->operations));
+    state_->wide =
+        std::make_unique<TrappingPassOps<double>>(*this, cpu.pass_ops<double>(), state_->operations);
+    state_->single_step =
+        std::make_unique<TrappingStepOps<float>>(*this, cpu.step_ops<float>(), state_->operations);
+    state_->wide_step =
+        std::make_unique<TrappingStepOps<double>>(*this, cpu.step_ops<double>(), state_->operations);
 }
 
 TrappingDevice::~TrappingDevice() {
@@ -139,12 +147,18 @@ void TrappingDevice::run_ranges(ThreadPool& pool, int count, const std::function
     cpu_device().run_ranges(pool, count, range);
 }
 
-Ops<float>& TrappingDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
+PassOps<float> TrappingDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {
     const std::size_t of_policy = policy == PrecisionPolicy::Autocast ? 4 : 0;
     return *state_->single[of_policy + static_cast<std::size_t>(rounding)];
 }
-Ops<double>& TrappingDevice::ops_double() {
+PassOps<double> TrappingDevice::pass_ops_double() {
     return *state_->wide;
+}
+StepOps<float>& TrappingDevice::step_ops_float() {
+    return *state_->single_step;
+}
+StepOps<double>& TrappingDevice::step_ops_double() {
+    return *state_->wide_step;
 }
 
 void* TrappingDevice::real(const void* address, const char* operation) const {

@@ -12,9 +12,9 @@ namespace normscope {
 ///
 /// Each block has two addresses at a fixed distance: the returned one lies in a reserved range
 /// without access, where a read or a write by host code ends the process (SIGSEGV); the numbers lie at the
-/// other. Ops of the device translate each pointer, and end the process with the operation's name when one is
-/// an address of the host (abort). So what runs to its end has given every operation device memory and read
-/// none of it on the host. Results are the CPU's, bit for bit.
+/// other. The device's operations translate each pointer, and end the process with the operation's name when
+/// one is an address of the host (abort). So what runs to its end has given every operation device memory and
+/// read none of it on the host. Results are the CPU's, bit for bit.
 class TrappingDevice final : public Device {
   public:
     TrappingDevice();
@@ -33,8 +33,10 @@ class TrappingDevice final : public Device {
     int shards(int sequences) const override;
     void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
     void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
-    Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
-    Ops<double>& ops_double() override;
+    PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
+    PassOps<double> pass_ops_double() override;
+    StepOps<float>& step_ops_float() override;
+    StepOps<double>& step_ops_double() override;
 
     /// The number's real address; aborts with `operation` where it is none of this device. Null stays null.
     void* real(const void* address, const char* operation) const;

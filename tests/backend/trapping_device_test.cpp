@@ -3,7 +3,7 @@
 // memory.
 #include "tests/backend/trapping_device.h"
 
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 #include "tests/support/test_main.h"
 
 #include <sys/resource.h>
@@ -72,7 +72,7 @@ class TrappingDeviceTest : public QObject {
         x.upload(device, {1.0f, 2.0f});
         Buffer<float> twice(device, 2), factor;
         factor.upload(device, {2.0f});
-        Ops<float>& ops = device.ops<float>();
+        ElementwiseOps<float>& ops = device.pass_ops<float>().elementwise;
         ops.scale(2, factor.data(), x.data(), twice.data());
         QCOMPARE(twice.values(), (std::vector<float>{2, 4}));
         QCOMPARE(device.operations(), std::size_t{1});

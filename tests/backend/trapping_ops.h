@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
+#include "core/backend/step_ops.h"
 #include "tests/backend/trapping_device.h"
 
 #include <atomic>
@@ -72,50 +73,116 @@ class Translator {
     const char* operation_;
 };
 
-/// Another device's operations on the addresses of a TrappingDevice.
-template <class T>
-class TrappingOps final : public Ops<T> {
+/// One class of another device's operations on the addresses of a TrappingDevice. `Operations`: the class.
+template <class T, class Operations>
+class TrappingCalls {
   public:
-    TrappingOps(const TrappingDevice& device, Ops<T>& inner, std::atomic<std::size_t>& count)
-        : device_(device), inner_(inner), count_(count) {}
+    TrappingCalls(const TrappingDevice& device, Operations& wrapped, std::atomic<std::size_t>& count)
+        : inner(wrapped), device_(device), count_(count) {}
 
-    bool prefers_transposed() const override { return inner_.prefers_transposed(); }
-    int step_rows() const override { return inner_.step_rows(); }
-    bool needs_probabilities(int n, int d_head) const override {
-        return inner_.needs_probabilities(n, d_head);
+    template <class... P>
+    void forward(const char* name, void (Operations::*operation)(P...),
+                 std::type_identity_t<P>... arguments) const {
+        const Translator at = translator(name);
+        (inner.*operation)(at(arguments)...);
     }
-#define NORMSCOPE_OPERATION(name, parameters, names)     \
-    void name parameters override {                      \
-        NORMSCOPE_FORWARD(name, NORMSCOPE_UNPACK names); \
+    /// sum_shards(), whose shards are a host array of addresses.
+    void forward(const char* name,
+                 void (Operations::*operation)(const ArenaPiece*, int, int, int, const T* const*, T*,
+                                               double*),
+                 const ArenaPiece* pieces, int first, int end, int count, const T* const* shards, T* total,
+                 double* squares) const {
+        const Translator at = translator(name);
+        (inner.*operation)(at(pieces), first, end, count, at.each(count, shards).data(), at(total),
+                           at(squares));
     }
-#define NORMSCOPE_UNPACK(...) __VA_ARGS__
-#define NORMSCOPE_FORWARD(name, ...) forward(#name, &Ops<T>::name, __VA_ARGS__)
-#include "core/backend/operations.inc"
-#undef NORMSCOPE_FORWARD
-#undef NORMSCOPE_UNPACK
+
+    Operations& inner;
 
   private:
     Translator translator(const char* operation) const {
         count_.fetch_add(1, std::memory_order_relaxed);
         return {device_, operation};
     }
-    template <class... P>
-    void forward(const char* name, void (Ops<T>::*operation)(P...), std::type_identity_t<P>... arguments) {
-        const Translator at = translator(name);
-        (inner_.*operation)(at(arguments)...);
-    }
-    /// sum_shards(), whose shards are a host array of addresses.
-    void forward(const char* name,
-                 void (Ops<T>::*operation)(const ArenaPiece*, int, int, int, const T* const*, T*, double*),
-                 const ArenaPiece* pieces, int first, int end, int count, const T* const* shards, T* total,
-                 double* squares) {
-        const Translator at = translator(name);
-        (inner_.*operation)(at(pieces), first, end, count, at.each(count, shards).data(), at(total),
-                            at(squares));
-    }
+
     const TrappingDevice& device_;
-    Ops<T>& inner_;
     std::atomic<std::size_t>& count_;
+};
+
+#define NORMSCOPE_UNPACK(...) __VA_ARGS__
+#define NORMSCOPE_FORWARD(name, ...) calls_.forward(#name, &Operations::name, __VA_ARGS__)
+
+template <class T>
+class TrappingLayerOps final : public LayerOps<T> {
+    using Operations = LayerOps<T>;
+
+  public:
+    TrappingLayerOps(const TrappingDevice& device, LayerOps<T>& inner, std::atomic<std::size_t>& count)
+        : calls_(device, inner, count) {}
+
+    bool prefers_transposed() const override { return calls_.inner.prefers_transposed(); }
+    int step_rows() const override { return calls_.inner.step_rows(); }
+    bool needs_probabilities(int n, int d_head) const override {
+        return calls_.inner.needs_probabilities(n, d_head);
+    }
+#define NORMSCOPE_OPERATION(name, parameters, names)     \
+    void name parameters override {                      \
+        NORMSCOPE_FORWARD(name, NORMSCOPE_UNPACK names); \
+    }
+#include "core/backend/layer_operations.inc"
+
+  private:
+    TrappingCalls<T, LayerOps<T>> calls_;
+};
+
+template <class T>
+class TrappingElementwiseOps final : public ElementwiseOps<T> {
+    using Operations = ElementwiseOps<T>;
+
+  public:
+    TrappingElementwiseOps(const TrappingDevice& device, ElementwiseOps<T>& inner,
+                           std::atomic<std::size_t>& count)
+        : calls_(device, inner, count) {}
+
+#define NORMSCOPE_OPERATION(name, parameters, names)     \
+    void name parameters override {                      \
+        NORMSCOPE_FORWARD(name, NORMSCOPE_UNPACK names); \
+    }
+#include "core/backend/elementwise_operations.inc"
+
+  private:
+    TrappingCalls<T, ElementwiseOps<T>> calls_;
+};
+
+template <class T>
+class TrappingStepOps final : public StepOps<T> {
+    using Operations = StepOps<T>;
+
+  public:
+    TrappingStepOps(const TrappingDevice& device, StepOps<T>& inner, std::atomic<std::size_t>& count)
+        : calls_(device, inner, count) {}
+
+#define NORMSCOPE_OPERATION(name, parameters, names)     \
+    void name parameters override {                      \
+        NORMSCOPE_FORWARD(name, NORMSCOPE_UNPACK names); \
+    }
+#include "core/backend/step_operations.inc"
+
+  private:
+    TrappingCalls<T, StepOps<T>> calls_;
+};
+
+#undef NORMSCOPE_FORWARD
+#undef NORMSCOPE_UNPACK
+
+/// The operations of a pass.
+template <class T>
+struct TrappingPassOps {
+    TrappingPassOps(const TrappingDevice& device, PassOps<T> inner, std::atomic<std::size_t>& count)
+        : layers(device, inner.layers, count), elementwise(device, inner.elementwise, count) {}
+    operator PassOps<T>() { return {layers, elementwise}; }
+    TrappingLayerOps<T> layers;
+    TrappingElementwiseOps<T> elementwise;
 };
 
 }  // namespace normscope

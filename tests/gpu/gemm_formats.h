@@ -84,13 +84,13 @@ void check_gemm_formats(Device& gpu, const Report& report) {
             for (std::size_t i = 0; i < y.size(); ++i) y[i] += low_bias[i % bias.size()];
             compare("linear" + of, format.allowed, to_format(results, y), [&](auto& side) {
                 float* out = side.out(y.size());
-                side.ops.linear(s.M, s.N, s.K, side.in(x), {side.in(w), nullptr, side.in(bias)}, out);
+                side.layers.linear(s.M, s.N, s.K, side.in(x), {side.in(w), nullptr, side.in(bias)}, out);
                 return side.read(out, y.size());
             });
             const auto dx = product(s.M, s.K, s.N, low_dy, transposed(low_w, s.N, s.K));
             compare("linear_input_gradient" + of, format.allowed, to_format(results, dx), [&](auto& side) {
                 float* out = side.out(dx.size());
-                side.ops.linear_input_gradient(s.M, s.N, s.K, side.in(dy), side.in(w), out);
+                side.layers.linear_input_gradient(s.M, s.N, s.K, side.in(dy), side.in(w), out);
                 return side.read(out, dx.size());
             });
             auto dw = to_format(
@@ -98,7 +98,7 @@ void check_gemm_formats(Device& gpu, const Report& report) {
             for (std::size_t i = 0; i < dw.size(); ++i) dw[i] += start[i];
             compare("linear_weight_gradient" + of, format.allowed, dw, [&](auto& side) {
                 float* out = side.in(start);
-                side.ops.linear_weight_gradient(s.M, s.N, s.K, side.in(dy), side.in(x), false, out);
+                side.layers.linear_weight_gradient(s.M, s.N, s.K, side.in(dy), side.in(x), false, out);
                 return side.read(out, dw.size());
             });
             if (format.rounding != Rounding::Tf32) continue;
@@ -107,8 +107,8 @@ void check_gemm_formats(Device& gpu, const Report& report) {
             compare("linear of TF32 values" + of, 64 * 0x1p-13, product(s.M, s.N, s.K, exact_x, exact_w),
                     [&](auto& side) {
                         float* out = side.out(y.size());
-                        side.ops.linear(s.M, s.N, s.K, side.in(exact_x), {side.in(exact_w), nullptr, nullptr},
-                                        out);
+                        side.layers.linear(s.M, s.N, s.K, side.in(exact_x),
+                                           {side.in(exact_w), nullptr, nullptr}, out);
                         return side.read(out, y.size());
                     });
         }
@@ -125,7 +125,7 @@ void check_gemm_formats(Device& gpu, const Report& report) {
         const auto expected = to_format(results, product(count, count, 1, low, low));
         compare("linear of edges", 0, expected, [&](auto& side) {
             float* out = side.out(expected.size());
-            side.ops.linear(count, count, 1, side.in(edges), {side.in(edges), nullptr, nullptr}, out);
+            side.layers.linear(count, count, 1, side.in(edges), {side.in(edges), nullptr, nullptr}, out);
             return side.read(out, expected.size());
         });
     }

@@ -84,12 +84,13 @@ class GridDevice final : public Device, private cuda::Context {
     void run_ranges(ThreadPool&, int count, const std::function<void(int, int)>& range) override {
         if (count > 0) range(0, count);
     }
-    Ops<float>& ops_float(Rounding, PrecisionPolicy) override {
-        throw InputError("the reference computes in float64");
-    }
-    Ops<double>& ops_double() override { return ops_; }
+    PassOps<float> pass_ops_float(Rounding, PrecisionPolicy) override { only_float64(); }
+    PassOps<double> pass_ops_double() override { return pass_; }
+    StepOps<float>& step_ops_float() override { only_float64(); }
+    StepOps<double>& step_ops_double() override { return step_; }
 
   private:
+    [[noreturn]] static void only_float64() { throw InputError("the reference computes in float64"); }
     cuda::Queue queue() const override { return {{grid::Schedule::Order::Ascending, 1, false}}; }
     void* workspace(cuda::Work slot, std::size_t bytes) override {
         return scratch(kScratchSlots + static_cast<int>(slot), bytes);
@@ -97,7 +98,8 @@ class GridDevice final : public Device, private cuda::Context {
 
     std::map<int, std::pair<void*, std::size_t>> stored_;
     PlainGemm gemm_;
-    cuda::CudaOps<double> ops_{*this, gemm_};
+    cuda::CudaPassOps<double> pass_{*this, gemm_};
+    cuda::CudaStepOps<double> step_{*this, gemm_};
 };
 
 }  // namespace normscope::gpu_test

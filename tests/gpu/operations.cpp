@@ -119,23 +119,23 @@ void times(Device& gpu, const char* type) {
          *sums = s.in(drawn(d, 6)), *dbeta = s.in(drawn(d, 7));
     const double weights = double(wide) * d * sizeof(T);
     time_of(gpu, named("linear").c_str(), 5 * entries + weights, product, [&] {
-        s.ops.linear(R, wide, d, x, {W, nullptr, bias}, a);
+        s.layers.linear(R, wide, d, x, {W, nullptr, bias}, a);
     });
     time_of(gpu, named("linear_input_gradient").c_str(), 5 * entries + weights, product,
-            [&] { s.ops.linear_input_gradient(R, wide, d, h, W, y); });
+            [&] { s.layers.linear_input_gradient(R, wide, d, h, W, y); });
     time_of(gpu, named("linear_weight_gradient").c_str(), 5 * entries + weights, product,
-            [&] { s.ops.linear_weight_gradient(R, wide, d, h, x, true, dW); });
+            [&] { s.layers.linear_weight_gradient(R, wide, d, h, x, true, dW); });
     const NormRows<T> rows{NormKind::LayerNorm, R, d, x, {s.out(R), s.out(R)}, gamma, nullptr};
     auto* eps = s.scalar_in(1e-5);
     time_of(gpu, named("norm_forward").c_str(), 2 * entries, 0,
-            [&] { s.ops.norm_forward(rows, eps, nullptr, y); });
+            [&] { s.layers.norm_forward(rows, eps, nullptr, y); });
     time_of(gpu, named("norm_vjp").c_str(), 3 * entries, 0,
-            [&] { s.ops.norm_vjp(rows, x, nullptr, false, y, sums, dbeta); });
+            [&] { s.layers.norm_vjp(rows, x, nullptr, false, y, sums, dbeta); });
     time_of(gpu, named("activation").c_str(), 12 * entries, 0,
-            [&] { s.ops.activation(Activation::GeluTanh, of(R, wide), h, a, slope); });
+            [&] { s.elementwise.activation(Activation::GeluTanh, of(R, wide), h, a, slope); });
     time_of(gpu, named("axpby").c_str(), 3 * entries, 0,
-            [&] { s.ops.axpby(of(R, d), eps, x, nullptr, x, y); });
-    time_of(gpu, named("column_sums").c_str(), entries, 0, [&] { s.ops.column_sums(R, d, x, sums); });
+            [&] { s.elementwise.axpby(of(R, d), eps, x, nullptr, x, y); });
+    time_of(gpu, named("column_sums").c_str(), entries, 0, [&] { s.layers.column_sums(R, d, x, sums); });
 
     const AttentionShape shape{d, heads, heads, length, true, QkNorm::Off, NormKind::LayerNorm};
     auto *Wqkv = s.in(drawn(of(3 * d, d), 8, 0.05)), *Wo = s.in(drawn(of(d, d), 9, 0.05));
@@ -145,11 +145,11 @@ void times(Device& gpu, const char* type) {
         s.out(of(R, 3 * d)), nullptr, {}, {}, s.out(of(sequences * heads * length, length)), s.out(of(R, d))};
     const double scores = 4.0 * sequences * length * length * d, projections = 8.0 * R * d * d;
     time_of(gpu, named("attention_forward").c_str(), 0, scores + projections,
-            [&] { s.ops.attention_forward(shape, sequences, w, x, tape, y); });
+            [&] { s.layers.attention_forward(shape, sequences, w, x, tape, y); });
     AttentionGradients<T> g{s.out(of(3 * d, d)), nullptr, s.out(of(d, d)), nullptr, nullptr, nullptr, true};
     auto* du = s.out(of(R, d));
     time_of(gpu, named("attention_vjp").c_str(), 0, 2 * (scores + projections),
-            [&] { s.ops.attention_vjp(shape, sequences, 1, w, tape, x, y, du, &g); });
+            [&] { s.layers.attention_vjp(shape, sequences, 1, w, tape, x, y, du, &g); });
 
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(R));
     for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int32_t>(i * 7919 % V);
@@ -158,9 +158,9 @@ void times(Device& gpu, const char* type) {
          *table = s.in(drawn(of(V, d), 11)), *one = s.scalar_in(1);
     const double maps = double(R) * V * sizeof(T);
     time_of(gpu, named("cross_entropy").c_str(), 2 * maps, 0,
-            [&] { s.ops.cross_entropy(R, V, logits, at, one, T(0), losses, dlogits); });
+            [&] { s.elementwise.cross_entropy(R, V, logits, at, one, T(0), losses, dlogits); });
     time_of(gpu, named("embedding_vjp").c_str(), 2 * entries, 0,
-            [&] { s.ops.embedding_vjp(sequences, length, d, at, x, V, table, length, nullptr); });
+            [&] { s.layers.embedding_vjp(sequences, length, d, at, x, V, table, length, nullptr); });
     const std::size_t count = of(V, d);
     const std::vector<ArenaPiece> pieces(1, ArenaPiece{0, count, true});
     auto* arena = s.of(pieces);
@@ -168,10 +168,10 @@ void times(Device& gpu, const char* type) {
     auto *m = s.in(std::vector<double>(count)), *v = s.in(std::vector<double>(count));
     auto* clip = s.number(1);
     time_of(gpu, named("adamw, one piece").c_str(), 7.0 * double(count) * sizeof(T), 0,
-            [&] { s.ops.adamw(arena, 0, 1, numbers, clip, table, logits, m, v); });
+            [&] { s.step.adamw(arena, 0, 1, numbers, clip, table, logits, m, v); });
     auto* total = s.number(0);
     time_of(gpu, named("add_squares").c_str(), double(count) * sizeof(T), 0,
-            [&] { s.ops.add_squares(count, table, total); });
+            [&] { s.elementwise.add_squares(count, table, total); });
 }
 
 /// 4 sequences of 1024 tokens, 12 heads of 64: with stored probabilities and in tiles.
@@ -187,14 +187,15 @@ void attention_times(Device& gpu, Rounding rounding, const char* type) {
         // Of the whole maps; a tile beyond the diagonal costs nothing.
         const double scores = 4.0 * given.rows() * given.n * at.shape.d,
                      projections = 8.0 * given.rows() * at.shape.d * at.shape.d;
-        time_of(gpu, ("attention_forward" + of).c_str(), 0, scores + projections,
-                [&] { s.ops.attention_forward(at.shape, given.sequences, at.weights, at.u, at.tape, at.f); });
+        time_of(gpu, ("attention_forward" + of).c_str(), 0, scores + projections, [&] {
+            s.layers.attention_forward(at.shape, given.sequences, at.weights, at.u, at.tape, at.f);
+        });
         time_of(gpu, ("attention_vjp" + of).c_str(), 0, 2 * (scores + projections), [&] {
-            s.ops.attention_vjp(at.shape, given.sequences, 1, at.weights, at.tape, at.u, df, du, nullptr);
+            s.layers.attention_vjp(at.shape, given.sequences, 1, at.weights, at.tape, at.u, df, du, nullptr);
         });
         float *tu = s.in(drawn(hidden / 4, 7)), *tf = s.out(hidden / 4);
         time_of(gpu, ("attention_jvp" + of).c_str(), 0, (2 * scores + projections) / 4,
-                [&] { s.ops.attention_jvp(at.shape, 0, 1, at.weights, at.tape, tu, tf); });
+                [&] { s.layers.attention_jvp(at.shape, 0, 1, at.weights, at.tape, tu, tf); });
     }
 }
 
@@ -207,7 +208,7 @@ void gemm_times(Device& gpu) {
         float* y = s.out(area(size, size));
         time_of(gpu, (std::string("linear 4096x4096x4096 ") + format.name).c_str(), 0,
                 2.0 * size * size * size, [&] {
-                    s.ops.linear(size, size, size, x, {W, nullptr, nullptr}, y);
+                    s.layers.linear(size, size, size, x, {W, nullptr, nullptr}, y);
                 });
     }
 }

@@ -406,8 +406,8 @@ class StepGraphTest : public QObject {
         Buffer<float> factor;
         factor.upload(device, &two, 1);
         auto graph = device.capture([&] {
-            device.ops<float>().copy(3, from.data(), to.data());
-            device.ops<float>().scale(3, factor.data(), to.data(), to.data());
+            device.pass_ops<float>().elementwise.copy(3, from.data(), to.data());
+            device.pass_ops<float>().elementwise.scale(3, factor.data(), to.data(), to.data());
         });
         QCOMPARE(to.values(), (std::vector<float>{0, 0, 0}));
         graph->launch();

@@ -5,9 +5,9 @@
 
 namespace normscope {
 
-// Attention on the CPU (see Ops): one sequence after another, so that intermediate results stay in the cache;
-// maps of a causal stack in blocks of rows, so that GEMM skips most of the masked half. Each call runs on the
-// calling thread, with scratch memory that the thread keeps.
+// Attention on the CPU (see LayerOps): one sequence after another, so that intermediate results stay in the
+// cache; maps of a causal stack in blocks of rows, so that GEMM skips most of the masked half. Each call runs
+// on the calling thread, with scratch memory that the thread keeps.
 
 template <class T>
 void cpu_attention_forward(const CpuKernels<T>&, const AttentionShape&, int sequences,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/cpu_device.h"
 
-#include "core/backend/cpu/cpu_ops.h"
+#include "core/backend/cpu/cpu_pass_ops.h"
+#include "core/backend/cpu/cpu_step_ops.h"
 #include "core/backend/cpu/emulated_ops.h"
 #include "core/backend/cpu/host/large_pages.h"
 #include "core/backend/cpu/host/thread_pool.h"
@@ -36,12 +37,14 @@ void* aligned_block(std::size_t bytes) {
 }  // namespace
 
 struct CpuDevice::AllOps {
-    CpuOps<float> single{CpuKernels<float>{row_kernels<float>(), {}}};
-    CpuOps<double> wide{CpuKernels<double>{row_kernels<double>(), {}}};
-    EmulatedOps bf16{Rounding::Bf16, PrecisionPolicy::Pure}, fp16{Rounding::Fp16, PrecisionPolicy::Pure};
-    EmulatedOps bf16_autocast{Rounding::Bf16, PrecisionPolicy::Autocast},
+    CpuPassOps<float> single{CpuKernels<float>{row_kernels<float>(), {}}};
+    CpuPassOps<double> wide{CpuKernels<double>{row_kernels<double>(), {}}};
+    EmulatedPassOps bf16{Rounding::Bf16, PrecisionPolicy::Pure}, fp16{Rounding::Fp16, PrecisionPolicy::Pure};
+    EmulatedPassOps bf16_autocast{Rounding::Bf16, PrecisionPolicy::Autocast},
         fp16_autocast{Rounding::Fp16, PrecisionPolicy::Autocast};
-    EmulatedOps tf32{Rounding::Tf32, PrecisionPolicy::Autocast};
+    EmulatedPassOps tf32{Rounding::Tf32, PrecisionPolicy::Autocast};
+    CpuStepOps<float> single_step;
+    CpuStepOps<double> wide_step;
 };
 
 CpuDevice::CpuDevice() : ops_(std::make_unique<AllOps>()) {}
@@ -104,7 +107,7 @@ void CpuDevice::run_ranges(ThreadPool& pool, int count, const std::function<void
     pool.run(count, [&](int i) { range(i, i + 1); });
 }
 
-Ops<float>& CpuDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
+PassOps<float> CpuDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {
     const bool pure = policy == PrecisionPolicy::Pure;
     switch (rounding) {
         case Rounding::None:
@@ -119,8 +122,16 @@ Ops<float>& CpuDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
     return ops_->single;
 }
 
-Ops<double>& CpuDevice::ops_double() {
+PassOps<double> CpuDevice::pass_ops_double() {
     return ops_->wide;
+}
+
+StepOps<float>& CpuDevice::step_ops_float() {
+    return ops_->single_step;
+}
+
+StepOps<double>& CpuDevice::step_ops_double() {
+    return ops_->wide_step;
 }
 
 Device& cpu_device() {

@@ -26,8 +26,10 @@ class CpuDevice : public Device {
     int shards(int sequences) const override;
     void run(ThreadPool& pool, int count, const std::function<void(int)>& piece) override;
     void run_ranges(ThreadPool& pool, int count, const std::function<void(int, int)>& range) override;
-    Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
-    Ops<double>& ops_double() override;
+    PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
+    PassOps<double> pass_ops_double() override;
+    StepOps<float>& step_ops_float() override;
+    StepOps<double>& step_ops_double() override;
 
   private:
     struct AllOps;

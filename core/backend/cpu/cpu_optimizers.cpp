@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/backend/cpu/cpu_ops.h"
+#include "core/backend/cpu/cpu_step_ops.h"
+#include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/backend/cpu/linear_algebra/newton_schulz.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 namespace normscope {
@@ -38,26 +38,8 @@ const T* decayed_gradient(std::size_t count, const OptimizerNumbers& n, double c
 }  // namespace
 
 template <class T>
-void CpuOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64_t tokens,
-                           const StepControl* control, LossFactors<T>* factors, StepReport* report) {
-    normscope::begin_step(rule, accumulate, tokens, *control, *factors, *report);
-}
-
-template <class T>
-void CpuOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
-    *sum += std::accumulate(x, x + count, 0.0) / static_cast<double>(count) / divisor;
-}
-
-template <class T>
-void CpuOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
-                              StepControl* control, StepReport* report, OptimizerNumbers* numbers,
-                              double* clip) {
-    normscope::finalize_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
-}
-
-template <class T>
-void CpuOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
-                           T* gradients) {
+void CpuStepOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
+                               T* gradients) {
     if (*global == kNoUpdate) return;
     double squares = 0;
     for (int i = 0; i < count; ++i) {
@@ -69,8 +51,8 @@ void CpuOps<T>::clip_gates(int count, const std::size_t* gates, double clip, con
 }
 
 template <class T>
-void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
-                      const double* clip, const T* g, T* p, T* m, T* v) {
+void CpuStepOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                          const double* clip, const T* g, T* p, T* m, T* v) {
     if (*clip == kNoUpdate) return;
     for (int i = first; i < end; ++i) {
         const auto& [at, count, decays] = pieces[i];
@@ -79,8 +61,8 @@ void CpuOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const Optimi
 }
 
 template <class T>
-void CpuOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
-                     const double* clip, const T* g, T* p, T* m, T* v) {
+void CpuStepOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                         const double* clip, const T* g, T* p, T* m, T* v) {
     if (*clip == kNoUpdate) return;
     for (int i = first; i < end; ++i) {
         const std::size_t at = pieces[i].offset, count = pieces[i].count;
@@ -90,8 +72,8 @@ void CpuOps<T>::adam(const ArenaPiece* pieces, int first, int end, const Optimiz
 }
 
 template <class T>
-void CpuOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
-                    const double* clip, const T* g, T* p, T* m) {
+void CpuStepOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                        const double* clip, const T* g, T* p, T* m) {
     if (*clip == kNoUpdate) return;
     const auto& k = row_kernels<T>();
     for (int i = first; i < end; ++i) {
@@ -103,8 +85,8 @@ void CpuOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const Optimize
 }
 
 template <class T>
-void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip,
-                     const T* g, T* p, T* m) {
+void CpuStepOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip,
+                         const T* g, T* p, T* m) {
     if (*clip == kNoUpdate) return;
     const auto& k = row_kernels<T>();
     const std::size_t count = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
@@ -118,20 +100,16 @@ void CpuOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers*
     k.axpby(count, static_cast<T>(decay(*n, decays)), p, static_cast<T>(-n->lr * scale), direction.data(), p);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                           \
-    template void CpuOps<T>::begin_step(const StepRule&, int, std::int64_t, const StepControl*,            \
-                                        LossFactors<T>*, StepReport*);                                     \
-    template void CpuOps<T>::add_mean(std::size_t, const T*, double, double*);                             \
-    template void CpuOps<T>::finalize_step(const StepRule&, const StepKnobs*, const double*, StepControl*, \
-                                           StepReport*, OptimizerNumbers*, double*);                       \
-    template void CpuOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);               \
-    template void CpuOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,    \
-                                   const T*, T*, T*, T*);                                                  \
-    template void CpuOps<T>::adam(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,     \
-                                  const T*, T*, T*, T*);                                                   \
-    template void CpuOps<T>::sgd(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,      \
-                                 const T*, T*, T*);                                                        \
-    template void CpuOps<T>::muon(int, int, bool, const OptimizerNumbers*, const double*, const T*, T*, T*);
+#define NORMSCOPE_INSTANTIATE(T)                                                                            \
+    template void CpuStepOps<T>::clip_gates(int, const std::size_t*, double, const double*, T*);            \
+    template void CpuStepOps<T>::adamw(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*, \
+                                       const T*, T*, T*, T*);                                               \
+    template void CpuStepOps<T>::adam(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,  \
+                                      const T*, T*, T*, T*);                                                \
+    template void CpuStepOps<T>::sgd(const ArenaPiece*, int, int, const OptimizerNumbers*, const double*,   \
+                                     const T*, T*, T*);                                                     \
+    template void CpuStepOps<T>::muon(int, int, bool, const OptimizerNumbers*, const double*, const T*, T*, \
+                                      T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -21,29 +21,33 @@ std::size_t area(int rows, int columns) {
 
 }  // namespace
 
-EmulatedOps::EmulatedOps(Rounding rounding, PrecisionPolicy policy)
-    : CpuOps<float>(emulated_kernels(rounding, policy)),
+EmulatedLayerOps::EmulatedLayerOps(Rounding rounding, PrecisionPolicy policy)
+    : CpuLayerOps<float>(emulated_kernels(rounding, policy)),
       storage_(policy == PrecisionPolicy::Pure ? rounding : Rounding::None) {}
 
-int EmulatedOps::step_rows() const {
+int EmulatedLayerOps::step_rows() const {
     return std::numeric_limits<int>::max();
 }
 
-void EmulatedOps::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const float* dx,
-                                int vocab, float* dtable, int context, float* dpositions) {
-    CpuOps<float>::embedding_vjp(sequences, length, d, tokens, dx, vocab, dtable, context, dpositions);
+void EmulatedLayerOps::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens,
+                                     const float* dx, int vocab, float* dtable, int context,
+                                     float* dpositions) {
+    CpuLayerOps<float>::embedding_vjp(sequences, length, d, tokens, dx, vocab, dtable, context, dpositions);
     row_kernels<float>().round(storage_, area(vocab, d), dtable);
     if (dpositions) row_kernels<float>().round(storage_, area(context, d), dpositions);
 }
 
-void EmulatedOps::transpose_weight(int out, int in, const float* weight, float* transposed) {
-    CpuOps<float>::transpose_weight(out, in, weight, transposed);
+void EmulatedLayerOps::transpose_weight(int out, int in, const float* weight, float* transposed) {
+    CpuLayerOps<float>::transpose_weight(out, in, weight, transposed);
     if (kernels_.products.policy == PrecisionPolicy::Autocast)
         row_kernels<float>().round(kernels_.products.rounding, area(out, in), transposed);
 }
 
-void EmulatedOps::round_weights(std::size_t count, float* weights) {
+void EmulatedLayerOps::round_weights(std::size_t count, float* weights) {
     row_kernels<float>().round(storage_, count, weights);
 }
+
+EmulatedPassOps::EmulatedPassOps(Rounding rounding, PrecisionPolicy policy)
+    : layers(rounding, policy), elementwise(emulated_kernels(rounding, policy).rows) {}
 
 }  // namespace normscope

@@ -4,7 +4,7 @@
 #include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/backend/cpu/linear_algebra/emulated_product.h"
 #include "core/backend/cpu/linear_algebra/matmul.h"
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 
 #include <type_traits>
 

@@ -55,9 +55,9 @@ class DeviceBase : public Device, protected Context {
         Capturing& operator=(const Capturing&) = delete;
     };
 
-    /// The operations of a device's state: single, tf32, bf16, fp16, bf16_autocast, fp16_autocast.
+    /// The operations of a pass of a device's state: single, tf32, bf16, fp16, bf16_autocast, fp16_autocast.
     template <class State>
-    static Ops<float>& ops_of(State& state, Rounding rounding, PrecisionPolicy policy) {
+    static PassOps<float> ops_of(State& state, Rounding rounding, PrecisionPolicy policy) {
         const bool pure = policy == PrecisionPolicy::Pure;
         switch (rounding) {
             case Rounding::None:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-/// The operations of one scalar, with their GEMM: as on a card, with the host's GEMM for cuBLAS'.
+/// The operations of a pass in one scalar, with their GEMM: as on a card, with the host's GEMM for cuBLAS'.
 template <class T>
 struct Exact {
     Exact(cuda::Context& context, bool checked, int stored_tokens, Rounding operands = Rounding::None)
@@ -27,14 +27,14 @@ struct Exact {
           ops(context, queued, Rounding::None, PrecisionPolicy::Pure, stored_tokens) {}
     cuda::HostGemm<T> gemm;
     cuda::QueuedGemm<T> queued;
-    cuda::CudaOps<T> ops;
+    cuda::CudaPassOps<T> ops;
 };
 struct Rounded {
     Rounded(cuda::Context& context, cuda::ShortGemmLibrary& library, Rounding rounding,
             PrecisionPolicy policy, int stored_tokens)
         : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy, stored_tokens) {}
     cuda::RoundingGemm gemm;
-    cuda::CudaOps<float> ops;
+    cuda::CudaPassOps<float> ops;
 };
 
 /// The calls of the graph that the calling thread captures.
@@ -52,12 +52,16 @@ struct EmulatedCudaDevice::State {
           bf16(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Pure, stored),
           fp16(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Pure, stored),
           bf16_autocast(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Autocast, stored),
-          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast, stored) {}
+          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast, stored),
+          single_step(context, single.queued),
+          wide_step(context, wide.queued) {}
     Exact<float> single, tf32;
     Exact<double> wide;
     cuda::HostShortGemm host_short_gemm;
     cuda::QueuedShortGemm short_gemm;
     Rounded bf16, fp16, bf16_autocast, fp16_autocast;
+    cuda::CudaStepOps<float> single_step;
+    cuda::CudaStepOps<double> wide_step;
 };
 
 EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens)
@@ -173,11 +177,17 @@ std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& 
     return graph;
 }
 
-Ops<float>& EmulatedCudaDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
+PassOps<float> EmulatedCudaDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {
     return ops_of(*state_, rounding, policy);
 }
-Ops<double>& EmulatedCudaDevice::ops_double() {
+PassOps<double> EmulatedCudaDevice::pass_ops_double() {
     return state_->wide.ops;
+}
+StepOps<float>& EmulatedCudaDevice::step_ops_float() {
+    return state_->single_step;
+}
+StepOps<double>& EmulatedCudaDevice::step_ops_double() {
+    return state_->wide_step;
 }
 
 EmulatedCudaDevice& emulated_cuda_device() {

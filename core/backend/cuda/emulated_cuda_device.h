@@ -40,8 +40,10 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     void synchronize() override;
     /// The calls, to be made again.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
-    Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
-    Ops<double>& ops_double() override;
+    PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
+    PassOps<double> pass_ops_double() override;
+    StepOps<float>& step_ops_float() override;
+    StepOps<double>& step_ops_double() override;
 
     /// For tests of runs on a device that fails. Counted from fail_at() on, 0 = never: the allocation of this
     /// number throws OutOfMemory, that one alone; at the launch of this number the device is lost, which its

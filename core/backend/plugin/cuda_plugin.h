@@ -12,8 +12,9 @@ class Device;
 // is a C++ object: plug-in and program are of the same source and compiler, and its InputError and
 // SystemError are caught by the program (the typeinfo of both is compared by name).
 
-/// Increased with every change of the structs below, of Device (device.h) or of Ops (ops.h).
-inline constexpr int kCudaPluginAbi = 4;
+/// Increased with every change of the structs below, of Device (device.h) or of a class of operations
+/// (pass_ops.h, step_ops.h).
+inline constexpr int kCudaPluginAbi = 5;
 
 /// One card.
 struct CudaCard {

@@ -16,10 +16,12 @@ namespace {
 
 template <class T>
 Pass<T> pass_of(const Transformer<T>& model, const Tape<T>& tape, const Buffer<T>& angles) {
+    const PassOps<T> ops = model.device().template pass_ops<T>(model.rounding(), model.policy());
     return {model.spec(),
             model.table(),
             model.device(),
-            model.device().template ops<T>(model.rounding(), model.policy()),
+            ops.layers,
+            ops.elementwise,
             model.parameters().data(),
             tape.transposed.data(),
             angles.data(),

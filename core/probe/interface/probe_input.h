@@ -155,8 +155,8 @@ class ProbeInput {
     }
 
     void unscale(Buffer<T>& values) const {
-        model.device().template ops<T>().scale(values.size(), memory_.unscale.data(), values.data(),
-                                               values.data());
+        model.device().template pass_ops<T>().elementwise.scale(values.size(), memory_.unscale.data(),
+                                                                values.data(), values.data());
     }
 
     const std::atomic<bool>* cancel_;

@@ -26,10 +26,13 @@ class FullDevice final : public Device {
     int shards(int) const override { return 1; }
     void run(ThreadPool&, int, const std::function<void(int)>&) override {}
     void run_ranges(ThreadPool&, int, const std::function<void(int, int)>&) override {}
-    Ops<float>& ops_float(Rounding, PrecisionPolicy) override {
-        throw InputError("Fake card: no such arithmetic");
-    }
-    Ops<double>& ops_double() override { throw InputError("Fake card: no such arithmetic"); }
+    PassOps<float> pass_ops_float(Rounding, PrecisionPolicy) override { no_arithmetic(); }
+    PassOps<double> pass_ops_double() override { no_arithmetic(); }
+    StepOps<float>& step_ops_float() override { no_arithmetic(); }
+    StepOps<double>& step_ops_double() override { no_arithmetic(); }
+
+  private:
+    [[noreturn]] static void no_arithmetic() { throw InputError("Fake card: no such arithmetic"); }
 };
 
 int count() {

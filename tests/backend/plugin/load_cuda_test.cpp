@@ -80,7 +80,7 @@ class LoadCudaTest : public QObject {
     void exceptionsOfThePluginAreCaught() {
         Device& device = open_card(load_cuda({TWO_CARDS}), 0);
         QVERIFY_THROWS_EXCEPTION(SystemError, device.allocate(1));
-        QVERIFY_THROWS_EXCEPTION(InputError, device.ops<double>());
+        QVERIFY_THROWS_EXCEPTION(InputError, device.pass_ops<double>());
         QVERIFY_THROWS_EXCEPTION(std::bad_alloc, device.synchronize());
         bool other = false;
         try {

@@ -15,18 +15,18 @@ namespace normscope::cuda {
 
 namespace {
 
-/// The operations of one scalar, with their GEMM.
+/// The operations of a pass in one scalar, with their GEMM.
 template <class T>
 struct Exact {
     Exact(Context& context, LtPlans& plans, LtType type) : gemm(context, plans, type), ops(context, gemm) {}
     LtGemm<T> gemm;
-    CudaOps<T> ops;
+    CudaPassOps<T> ops;
 };
 struct Rounded {
     Rounded(Context& context, ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
         : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy) {}
     RoundingGemm gemm;
-    CudaOps<float> ops;
+    CudaPassOps<float> ops;
 };
 
 struct Stream {
@@ -62,7 +62,9 @@ struct CudaDevice::State {
           bf16(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Pure),
           fp16(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Pure),
           bf16_autocast(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Autocast),
-          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast) {}
+          fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast),
+          single_step(context, single.gemm),
+          wide_step(context, wide.gemm) {}
     Stream stream;
     Stream captured;  ///< of the thread that captures a graph
     std::mutex capture_mutex;
@@ -73,6 +75,8 @@ struct CudaDevice::State {
     Exact<double> wide;
     LtShortGemm short_gemm;
     Rounded bf16, fp16, bf16_autocast, fp16_autocast;
+    CudaStepOps<float> single_step;
+    CudaStepOps<double> wide_step;
 };
 
 CudaDevice::CudaDevice(int card) : card_(card) {
@@ -156,12 +160,18 @@ std::unique_ptr<Graph> CudaDevice::capture(const std::function<void()>& calls) {
     return std::make_unique<StreamGraph>(state_->captured.at, state_->stream.at, moves_, calls);
 }
 
-Ops<float>& CudaDevice::ops_float(Rounding rounding, PrecisionPolicy policy) {
+PassOps<float> CudaDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {
     require_format(formats_, rounding, described_);
     return ops_of(*state_, rounding, policy);
 }
-Ops<double>& CudaDevice::ops_double() {
+PassOps<double> CudaDevice::pass_ops_double() {
     return state_->wide.ops;
+}
+StepOps<float>& CudaDevice::step_ops_float() {
+    return state_->single_step;
+}
+StepOps<double>& CudaDevice::step_ops_double() {
+    return state_->wide_step;
 }
 
 }  // namespace normscope::cuda

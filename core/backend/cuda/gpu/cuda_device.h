@@ -31,8 +31,10 @@ class CudaDevice final : public DeviceBase {
     void synchronize() override;
     /// A CUDA graph.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
-    Ops<float>& ops_float(Rounding rounding, PrecisionPolicy policy) override;
-    Ops<double>& ops_double() override;
+    PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
+    PassOps<double> pass_ops_double() override;
+    StepOps<float>& step_ops_float() override;
+    StepOps<double>& step_ops_double() override;
 
   private:
     Queue queue() const override;

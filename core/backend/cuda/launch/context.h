@@ -27,7 +27,7 @@ enum class Work {
     Count
 };
 
-/// What CudaOps uses of its device.
+/// What operations use of their device.
 class Context {
   public:
     virtual ~Context() = default;

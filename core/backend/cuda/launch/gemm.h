@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -65,8 +65,8 @@ PieceRows<P> pieces_of(const ProjectionNorm<T>& norm, P* rows, std::size_t strid
 }
 
 template <class T>
-void CudaOps<T>::rotate(const AttentionShape& shape, int R, int first_token, const T* angles, bool inverse,
-                        T* qkv) {
+void CudaLayerOps<T>::rotate(const AttentionShape& shape, int R, int first_token, const T* angles,
+                             bool inverse, T* qkv) {
     const HeadPlaces s(shape);
     const int heads = shape.heads + shape.kv_heads;
     run("rotate", rotate_kernel<T>, one_warp_each(area(R, heads)), R * heads, heads, s.dh,
@@ -75,8 +75,8 @@ void CudaOps<T>::rotate(const AttentionShape& shape, int R, int first_token, con
 }
 
 template <class T>
-void CudaOps<T>::normalise_qk(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
-                              const AttentionTape<T>& tape) {
+void CudaLayerOps<T>::normalise_qk(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
+                                   const AttentionTape<T>& tape) {
     const HeadPlaces s(shape);
     const int R = sequences * s.n, both = s.d + s.d_kv;
     const auto stride = static_cast<std::size_t>(s.width), projected = static_cast<std::size_t>(both);
@@ -89,15 +89,16 @@ void CudaOps<T>::normalise_qk(const AttentionShape& shape, int sequences, const 
 }
 
 template <class T>
-void CudaOps<T>::require_maps(const AttentionShape& shape, const AttentionTape<T>& tape) const {
+void CudaLayerOps<T>::require_maps(const AttentionShape& shape, const AttentionTape<T>& tape) const {
     if (tape.probabilities || (tape.row_softmax && can_tile(shape.d_head()))) return;
     const std::string limit = "tiles are of float32 or autocast, heads of at most ";
     throw InputError("attention needs its probabilities: " + limit + std::to_string(kTiledHead));
 }
 
 template <class T>
-void CudaOps<T>::attention_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
-                                   const T* u, const AttentionTape<T>& tape, T* f) {
+void CudaLayerOps<T>::attention_forward(const AttentionShape& shape, int sequences,
+                                        const AttentionWeights<T>& w, const T* u,
+                                        const AttentionTape<T>& tape, T* f) {
     if (sequences == 0) return;
     const HeadPlaces s(shape);
     const int R = sequences * s.n;
@@ -113,9 +114,9 @@ void CudaOps<T>::attention_forward(const AttentionShape& shape, int sequences, c
 }
 
 template <class T>
-void CudaOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int directions,
-                               const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* u,
-                               const T* df, T* du, const AttentionGradients<T>* gradients) {
+void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int directions,
+                                    const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* u,
+                                    const T* df, T* du, const AttentionGradients<T>* gradients) {
     if (sequences == 0 || directions == 0) return;
     const HeadPlaces s(shape);
     const int n = s.n, R = directions * sequences * n;
@@ -156,9 +157,9 @@ void CudaOps<T>::attention_vjp(const AttentionShape& shape, int sequences, int d
 }
 
 template <class T>
-void CudaOps<T>::attention_jvp(const AttentionShape& shape, int first_token, int directions,
-                               const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tu,
-                               T* tf) {
+void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token, int directions,
+                                    const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tu,
+                                    T* tf) {
     const HeadPlaces s(shape);
     const int n = s.n, m = n - first_token, R = directions * m;
     if (R == 0) return;

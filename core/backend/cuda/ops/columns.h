@@ -37,7 +37,7 @@ struct AddChunks {
 
 template <class T>
 template <class Term>
-void CudaOps<T>::add_columns(const char* name, int rows, int d, Term term, T* sums) {
+void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* sums) {
     if (rows == 0 || d == 0) return;
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
     T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
@@ -87,19 +87,20 @@ struct Transpose {
 };
 
 template <class T>
-void CudaOps<T>::linear(int R, int out, int in, const T* x, const LinearWeights<T>& w, T* y) {
+void CudaLayerOps<T>::linear(int R, int out, int in, const T* x, const LinearWeights<T>& w, T* y) {
     if (R > 0) gemm_.linear(R, out, in, x, w.weight, w.bias, y);
 }
 template <class T>
-void CudaOps<T>::linear_input_gradient(int R, int out, int in, const T* dy, const T* weight, T* dx) {
+void CudaLayerOps<T>::linear_input_gradient(int R, int out, int in, const T* dy, const T* weight, T* dx) {
     if (R > 0) gemm_.multiply({Form::Nn, R, in, out, {dy, out}, {weight, in}, {dx, in}});
 }
 template <class T>
-void CudaOps<T>::linear_weight_gradient(int R, int out, int in, const T* dy, const T* x, bool fresh, T* dW) {
+void CudaLayerOps<T>::linear_weight_gradient(int R, int out, int in, const T* dy, const T* x, bool fresh,
+                                             T* dW) {
     gemm_.multiply({Form::Tn, out, in, R, {dy, out}, {x, in}, {dW, in}, 1, T(1), fresh ? T(0) : T(1)});
 }
 template <class T>
-void CudaOps<T>::column_sums(int R, int d, const T* x, T* sums) {
+void CudaLayerOps<T>::column_sums(int R, int d, const T* x, T* sums) {
     const auto width = static_cast<std::size_t>(d);
     if (rounding_ == Rounding::None || policy_ == PrecisionPolicy::Pure) {
         add_columns("column_sums", R, d, ColumnEntry<T>{width, Rounding::None, x}, sums);
@@ -113,15 +114,19 @@ void CudaOps<T>::column_sums(int R, int d, const T* x, T* sums) {
     each("column_sums", width, Axpby<T>{nullptr, sums, nullptr, low, sums});
 }
 template <class T>
-void CudaOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y, T* sums) {
+void CudaElementwiseOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y, T* sums) {
     add_columns("column_products", R, d, ColumnProduct<T>{static_cast<std::size_t>(d), a, x, y}, sums);
     round_pure(static_cast<std::size_t>(d), sums);
 }
 template <class T>
-void CudaOps<T>::transpose_weight(int out, int in, const T* weight, T* transposed) {
+void CudaLayerOps<T>::transpose_weight(int out, int in, const T* weight, T* transposed) {
     each("transpose_weight", area(out, in),
          Transpose<T>{static_cast<std::size_t>(out), static_cast<std::size_t>(in), weight, transposed});
     if (policy_ == PrecisionPolicy::Autocast) round_low(area(out, in), transposed);
+}
+template <class T>
+void CudaLayerOps<T>::round_weights(std::size_t count, T* weights) {
+    round_pure(count, weights);
 }
 
 }  // namespace normscope::cuda

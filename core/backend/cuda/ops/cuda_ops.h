@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/backend/cuda/launch/context.h"
 #include "core/backend/cuda/launch/gemm.h"
+#include "core/backend/cuda/ops/cuda_calls.h"
 #include "core/backend/cuda/tiled/tiled_attention.h"
-#include "core/backend/ops.h"
+#include "core/backend/device.h"
+#include "core/backend/pass_ops.h"
+#include "core/backend/step_ops.h"
 
 #include <limits>
 #include <type_traits>
 
 namespace normscope::cuda {
 
-/// The operations as CUDA kernels and GEMMs in the stream of `context`: sums run in a fixed order, without
-/// atomic operations, so the same call gives the same bits. The same source is compiled by nvcc and, for the
-/// emulated grid, by the host's compiler.
-///
-/// With `rounding` results are rounded to BF16 or FP16 by the rules of cpu/rounded_kernels.h and
-/// cpu/autocast_kernels.h; `gemm` rounds its own.
+/// The layers as CUDA kernels and GEMMs. With `rounding` results are rounded; `gemm` rounds its own.
 template <class T>
-class CudaOps final : public Ops<T> {
+class CudaLayerOps final : public LayerOps<T>, private CudaCalls<T> {
   public:
     /// Attention over more than `stored_tokens` tokens is tiled where the tape has no probabilities.
-    CudaOps(Context& context, GemmLibrary<T>& gemm, Rounding rounding = Rounding::None,
-            PrecisionPolicy policy = PrecisionPolicy::Pure, int stored_tokens = kStoredTokens)
-        : context_(context),
-          gemm_(gemm),
-          rounding_(rounding),
-          policy_(policy),
-          stored_tokens_(stored_tokens) {}
+    CudaLayerOps(Context& context, GemmLibrary<T>& gemm, Rounding rounding, PrecisionPolicy policy,
+                 int stored_tokens)
+        : CudaCalls<T>(context, rounding, policy), gemm_(gemm), stored_tokens_(stored_tokens) {}
 
     bool prefers_transposed() const override { return false; }
     int step_rows() const override { return std::numeric_limits<int>::max(); }
@@ -35,29 +28,24 @@ class CudaOps final : public Ops<T> {
         return n <= stored_tokens_ || !can_tile(d_head);
     }
 #define NORMSCOPE_OPERATION(name, parameters, names) void name parameters override;
-#include "core/backend/operations.inc"
+#include "core/backend/layer_operations.inc"
 
   private:
-    /// kernel(arguments…, in the context's queue).
-    template <class... P, class... A>
-    void run(const char* name, void (*kernel)(P...), grid::Shape shape, A... arguments) {
-        launch(context_.queue(), name, kernel, shape, arguments...);
-    }
-    /// body(i, values…) for i = 0 … count − 1, one thread each.
-    template <class Body>
-    void each(const char* name, std::size_t count, Body body);
-    /// sums[d] += Σ_r term(r, column), rows in chunks of a fixed size, the chunks in order.
-    template <class Term>
-    void add_columns(const char* name, int rows, int d, Term term, T* sums);
-    /// finish(Σ_i term(i)) on the device, by a tree that depends on the count alone.
-    template <class Term, class Finish>
-    void reduce(const char* name, std::size_t count, Term term, Finish finish);
+    using CudaCalls<T>::run;
+    using CudaCalls<T>::each;
+    using CudaCalls<T>::add_columns;
+    using CudaCalls<T>::work;
+    using CudaCalls<T>::round_pure;
+    using CudaCalls<T>::round_low;
+    using CudaCalls<T>::context_;
+    using CudaCalls<T>::rounding_;
+    using CudaCalls<T>::policy_;
+
     /// The norms on q and k of the rows of a projection (attention.h).
     void normalise_qk(const AttentionShape&, int sequences, const AttentionWeights<T>&,
                       const AttentionTape<T>&);
     /// Rotary positions of rows [R, width]; row r is at token first_token + r mod (n − first_token).
     void rotate(const AttentionShape&, int R, int first_token, const T* angles, bool inverse, T* qkv);
-    void orthogonalise(int rows, int columns, T* matrix);
     // Attention between its projections with stored probabilities (stored_attention.h).
     void stored_forward(const AttentionShape&, int sequences, const AttentionWeights<T>&,
                         const AttentionTape<T>&);
@@ -74,21 +62,62 @@ class CudaOps final : public Ops<T> {
     /// InputError where the tape has neither probabilities nor what tiles need.
     void require_maps(const AttentionShape&, const AttentionTape<T>&) const;
 
-    T* work(Work slot, std::size_t count) {
-        return static_cast<T*>(context_.workspace(slot, count * sizeof(T)));
-    }
-    /// Where every result is rounded (PrecisionPolicy::Pure), and where results of elementwise functions are,
-    /// also under autocast.
-    void round_pure(std::size_t count, T* x) {
-        if (policy_ == PrecisionPolicy::Pure) round_low(count, x);
-    }
-    void round_low(std::size_t count, T* x);
-
-    Context& context_;
     GemmLibrary<T>& gemm_;
-    Rounding rounding_;
-    PrecisionPolicy policy_;
     int stored_tokens_;
+};
+
+/// What lies between layers, as CUDA kernels. With `rounding` results are rounded.
+template <class T>
+class CudaElementwiseOps final : public ElementwiseOps<T>, private CudaCalls<T> {
+  public:
+    CudaElementwiseOps(Context& context, Rounding rounding, PrecisionPolicy policy)
+        : CudaCalls<T>(context, rounding, policy) {}
+
+#define NORMSCOPE_OPERATION(name, parameters, names) void name parameters override;
+#include "core/backend/elementwise_operations.inc"
+
+  private:
+    using CudaCalls<T>::run;
+    using CudaCalls<T>::each;
+    using CudaCalls<T>::add_columns;
+    using CudaCalls<T>::reduce;
+    using CudaCalls<T>::copy_values;
+    using CudaCalls<T>::round_pure;
+    using CudaCalls<T>::round_low;
+};
+
+/// Both, in one arithmetic.
+template <class T>
+struct CudaPassOps {
+    CudaPassOps(Context& context, GemmLibrary<T>& gemm, Rounding rounding = Rounding::None,
+                PrecisionPolicy policy = PrecisionPolicy::Pure, int stored_tokens = kStoredTokens)
+        : layers(context, gemm, rounding, policy, stored_tokens), elementwise(context, rounding, policy) {}
+    operator PassOps<T>() { return {layers, elementwise}; }
+    CudaLayerOps<T> layers;
+    CudaElementwiseOps<T> elementwise;
+};
+
+/// The operations of a training step as CUDA kernels, and Muon's GEMMs.
+template <class T>
+class CudaStepOps final : public StepOps<T>, private CudaCalls<T> {
+  public:
+    CudaStepOps(Context& context, GemmLibrary<T>& gemm)
+        : CudaCalls<T>(context, Rounding::None, PrecisionPolicy::Pure), gemm_(gemm) {}
+
+#define NORMSCOPE_OPERATION(name, parameters, names) void name parameters override;
+#include "core/backend/step_operations.inc"
+
+  private:
+    using CudaCalls<T>::run;
+    using CudaCalls<T>::each;
+    using CudaCalls<T>::reduce;
+    using CudaCalls<T>::work;
+    using CudaCalls<T>::copy_values;
+    using CudaCalls<T>::context_;
+
+    void orthogonalise(int rows, int columns, T* matrix);
+
+    GemmLibrary<T>& gemm_;
 };
 
 }  // namespace normscope::cuda

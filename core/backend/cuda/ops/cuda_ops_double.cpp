@@ -6,6 +6,8 @@
 
 namespace normscope::cuda {
 
-template class CudaOps<double>;
+template class CudaLayerOps<double>;
+template class CudaElementwiseOps<double>;
+template class CudaStepOps<double>;
 
 }  // namespace normscope::cuda

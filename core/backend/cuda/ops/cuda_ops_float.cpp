@@ -6,6 +6,8 @@
 
 namespace normscope::cuda {
 
-template class CudaOps<float>;
+template class CudaLayerOps<float>;
+template class CudaElementwiseOps<float>;
+template class CudaStepOps<float>;
 
 }  // namespace normscope::cuda

@@ -45,7 +45,7 @@ NORMSCOPE_SHARED_CODE inline T value_of(const T* coefficient) {
 
 template <class T>
 template <class Body>
-void CudaOps<T>::each(const char* name, std::size_t count, Body body) {
+void CudaCalls<T>::each(const char* name, std::size_t count, Body body) {
     if (count == 0) return;
     run(name, each_kernel<Body>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count,
         body);
@@ -58,7 +58,7 @@ struct RoundTo {
 };
 
 template <class T>
-void CudaOps<T>::round_low(std::size_t count, T* x) {
+void CudaCalls<T>::round_low(std::size_t count, T* x) {
     if constexpr (std::is_same_v<T, float>)
         if (rounding_ != Rounding::None) each("round", count, RoundTo{rounding_, x});
 }

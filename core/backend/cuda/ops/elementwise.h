@@ -126,24 +126,24 @@ inline std::size_t area(int rows, int columns) {
 }
 
 template <class T>
-void CudaOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
-                                   const Numerics* numbers, const T* parameters, PassCoefficients<T>* pass,
-                                   SublayerCoefficients<T>* out) {
+void CudaElementwiseOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
+                                              const Numerics* numbers, const T* parameters,
+                                              PassCoefficients<T>* pass, SublayerCoefficients<T>* out) {
     each("pass_coefficients", static_cast<std::size_t>(sublayers),
          EachCoefficients<T>{rules, d_head, numbers, parameters, pass, out});
 }
 
 template <class T>
-void CudaOps<T>::copy(std::size_t count, const T* from, T* to) {
-    if (count > 0) context_.copy(to, from, count * sizeof(T));
+void CudaElementwiseOps<T>::copy(std::size_t count, const T* from, T* to) {
+    copy_values(count, from, to);
 }
 template <class T>
-void CudaOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
+void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
     if (count > 0) run("zero", pieces_kernel<Zero<T>>, one_block_each(count), pieces, 0, Zero<T>{arena});
 }
 
 template <class T>
-void CudaOps<T>::activation(Activation kind, std::size_t count, const T* h, T* a, T* slope) {
+void CudaElementwiseOps<T>::activation(Activation kind, std::size_t count, const T* h, T* a, T* slope) {
     switch (kind) {
         case Activation::GeluTanh:
             each("activation", count, Activate<T, Activation::GeluTanh>{h, a, slope});
@@ -162,53 +162,49 @@ void CudaOps<T>::activation(Activation kind, std::size_t count, const T* h, T* a
     round_low(count, a);
 }
 template <class T>
-void CudaOps<T>::multiply(std::size_t count, const T* x, const T* y, T* out) {
+void CudaElementwiseOps<T>::multiply(std::size_t count, const T* x, const T* y, T* out) {
     each("multiply", count, Multiply<T>{x, y, out});
     round_low(count, out);
 }
 template <class T>
-void CudaOps<T>::swiglu(int R, int width, const T* pre, T* a) {
+void CudaElementwiseOps<T>::swiglu(int R, int width, const T* pre, T* a) {
     each("swiglu", area(R, width), SwiGlu<T>{static_cast<std::size_t>(width), pre, a});
     round_low(area(R, width), a);
 }
 template <class T>
-void CudaOps<T>::swiglu_vjp(int R, int width, const T* pre, const T* da, T* dpre) {
+void CudaElementwiseOps<T>::swiglu_vjp(int R, int width, const T* pre, const T* da, T* dpre) {
     each("swiglu_vjp", area(R, width), SwiGluVjp<T>{static_cast<std::size_t>(width), pre, da, dpre});
     round_low(area(R, 2 * width), dpre);
 }
 template <class T>
-void CudaOps<T>::swiglu_jvp(int R, int width, const T* pre, const T* tpre, T* ta) {
+void CudaElementwiseOps<T>::swiglu_jvp(int R, int width, const T* pre, const T* tpre, T* ta) {
     each("swiglu_jvp", area(R, width), SwiGluJvp<T>{static_cast<std::size_t>(width), pre, tpre, ta});
     round_low(area(R, width), ta);
 }
 template <class T>
-void CudaOps<T>::axpby(std::size_t count, const T* a, const T* x, const T* b, const T* y, T* out) {
+void CudaElementwiseOps<T>::axpby(std::size_t count, const T* a, const T* x, const T* b, const T* y, T* out) {
     each("axpby", count, Axpby<T>{a, x, b, y, out});
     round_pure(count, out);
 }
 template <class T>
-void CudaOps<T>::scale(std::size_t count, const T* a, const T* x, T* out) {
+void CudaElementwiseOps<T>::scale(std::size_t count, const T* a, const T* x, T* out) {
     each("scale", count, Scale<T>{a, x, out});
     round_pure(count, out);
 }
 template <class T>
-void CudaOps<T>::scale_columns(int R, int d, const T* w, const T* x, T* out) {
+void CudaElementwiseOps<T>::scale_columns(int R, int d, const T* w, const T* x, T* out) {
     each("scale_columns", area(R, d), ScaleColumns<T>{static_cast<std::size_t>(d), w, x, out});
     round_pure(area(R, d), out);
 }
 template <class T>
-void CudaOps<T>::soft_cap(std::size_t count, T cap, T* x) {
+void CudaElementwiseOps<T>::soft_cap(std::size_t count, T cap, T* x) {
     each("soft_cap", count, SoftCap<T>{cap, x});
     round_low(count, x);
 }
 template <class T>
-void CudaOps<T>::soft_cap_vjp(std::size_t count, T cap, const T* y, const T* g, T* out) {
+void CudaElementwiseOps<T>::soft_cap_vjp(std::size_t count, T cap, const T* y, const T* g, T* out) {
     each("soft_cap_vjp", count, SoftCapVjp<T>{cap, y, g, out});
     round_low(count, out);
-}
-template <class T>
-void CudaOps<T>::round_weights(std::size_t count, T* weights) {
-    round_pure(count, weights);
 }
 
 }  // namespace normscope::cuda

@@ -71,8 +71,8 @@ __global__ void cross_entropy_kernel(int rows, int V, const T* logits, const std
 }
 
 template <class T>
-void CudaOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
-                                   const T* table, const T* positions, T* x) {
+void CudaLayerOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
+                                        const T* table, const T* positions, T* x) {
     const std::size_t count = area(sequences * length, d);
     each(
         "embedding_forward", count,
@@ -81,8 +81,8 @@ void CudaOps<T>::embedding_forward(int sequences, int length, int d, const std::
 }
 
 template <class T>
-void CudaOps<T>::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx,
-                               int vocab, T* dtable, int context, T* dpositions) {
+void CudaLayerOps<T>::embedding_vjp(int sequences, int length, int d, const std::int32_t* tokens, const T* dx,
+                                    int vocab, T* dtable, int context, T* dpositions) {
     const int rows = sequences * length;
     if (rows == 0) return;
     run("token_gradient", token_gradient_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows, d,
@@ -96,8 +96,8 @@ void CudaOps<T>::embedding_vjp(int sequences, int length, int d, const std::int3
 }
 
 template <class T>
-void CudaOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets, const T* scale,
-                               T z, T* losses, T* dlogits) {
+void CudaElementwiseOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets,
+                                          const T* scale, T z, T* losses, T* dlogits) {
     if (R == 0) return;
     run("cross_entropy", cross_entropy_kernel<T>, one_warp_each(static_cast<std::size_t>(R)), R, V, logits,
         targets, scale, z, losses, dlogits);

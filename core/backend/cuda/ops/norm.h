@@ -101,7 +101,7 @@ auto norm_project_of(NormKind kind) {
 }
 
 template <class T>
-void CudaOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* scale, T* y) {
+void CudaLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* scale, T* y) {
     if (n.rows == 0) return;
     run("norm_forward", norm_forward_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         dense_rows(n.x, n.d), eps, n.gamma, n.beta, scale, n.statistics, dense_rows(y, n.d));
@@ -109,8 +109,8 @@ void CudaOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* scale
 }
 
 template <class T>
-void CudaOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
-                          T* dbeta) {
+void CudaLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
+                               T* dbeta) {
     if (n.rows == 0) return;
     const auto x = dense_rows(n.x, n.d), gradient = dense_rows(dy, n.d);
     // Before dx, which may be dy, is written.
@@ -129,7 +129,7 @@ void CudaOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, boo
 }
 
 template <class T>
-void CudaOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
+void CudaLayerOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
     if (n.rows == 0) return;
     run("norm_jvp", norm_project_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         TapePiece{0, n.rows, 1}, dense_rows(n.x, n.d), n.statistics, nullptr, n.gamma, scale, false,

@@ -171,38 +171,38 @@ struct Normalise {
 };
 
 template <class T>
-void CudaOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64_t tokens,
-                            const StepControl* control, LossFactors<T>* factors, StepReport* report) {
+void CudaStepOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64_t tokens,
+                                const StepControl* control, LossFactors<T>* factors, StepReport* report) {
     each("begin_step", 1, BeginStep<T>{rule, accumulate, tokens, control, factors, report});
 }
 template <class T>
-void CudaOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
-                               StepControl* control, StepReport* report, OptimizerNumbers* numbers,
-                               double* clip) {
+void CudaStepOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
+                                   StepControl* control, StepReport* report, OptimizerNumbers* numbers,
+                                   double* clip) {
     each("finalize_step", 1, FinalizeStep{rule, knobs, norm, control, report, numbers, clip});
 }
 template <class T>
-void CudaOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
-                            T* gradients) {
+void CudaStepOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
+                                T* gradients) {
     if (count > 0) each("clip_gates", 1, ClipGates<T>{count, gates, clip, global, gradients});
 }
 template <class T>
-void CudaOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
-                       const double* clip, const T* g, T* p, T* m, T* v) {
+void CudaStepOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                           const double* clip, const T* g, T* p, T* m, T* v) {
     if (end > first)
         run("adamw", pieces_kernel<AdamW<T>>, one_block_each(end - first), pieces, first,
             AdamW<T>{n, clip, g, p, m, v});
 }
 template <class T>
-void CudaOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
-                      const double* clip, const T* g, T* p, T* m, T* v) {
+void CudaStepOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                          const double* clip, const T* g, T* p, T* m, T* v) {
     if (end > first)
         run("adam", pieces_kernel<Adam<T>>, one_block_each(end - first), pieces, first,
             Adam<T>{n, clip, g, p, m, v});
 }
 template <class T>
-void CudaOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
-                     const double* clip, const T* g, T* p, T* m) {
+void CudaStepOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
+                         const double* clip, const T* g, T* p, T* m) {
     if (end > first)
         run("sgd", pieces_kernel<Sgd<T>>, one_block_each(end - first), pieces, first,
             Sgd<T>{n, clip, g, p, m});
@@ -210,7 +210,7 @@ void CudaOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const Optimiz
 
 /// In place, as cpu/newton_schulz.cpp, by GEMMs.
 template <class T>
-void CudaOps<T>::orthogonalise(int rows, int columns, T* matrix) {
+void CudaStepOps<T>::orthogonalise(int rows, int columns, T* matrix) {
     const bool tall = rows > columns;
     const int m = std::min(rows, columns), n = std::max(rows, columns);
     const std::size_t count = area(m, n), square = area(m, m);
@@ -231,7 +231,7 @@ void CudaOps<T>::orthogonalise(int rows, int columns, T* matrix) {
     T* to = product;
     for (int round = 0; round < Muon::rounds; ++round) {
         gemm_.multiply({Form::Nt, m, m, n, {from, n}, {from, n}, {gram, m}});
-        copy(square, gram, polynomial);
+        copy_values(square, gram, polynomial);
         gemm_.multiply({Form::Nn,
                         m,
                         m,
@@ -242,7 +242,7 @@ void CudaOps<T>::orthogonalise(int rows, int columns, T* matrix) {
                         1,
                         static_cast<T>(Muon::c),
                         static_cast<T>(Muon::b)});
-        copy(count, from, to);
+        copy_values(count, from, to);
         gemm_.multiply(
             {Form::Nn, m, n, m, {polynomial, m}, {from, n}, {to, n}, 1, T(1), static_cast<T>(Muon::a)});
         std::swap(from, to);
@@ -251,12 +251,12 @@ void CudaOps<T>::orthogonalise(int rows, int columns, T* matrix) {
         each("muon_transpose", count,
              Transpose<T>{static_cast<std::size_t>(columns), static_cast<std::size_t>(rows), from, matrix});
     else if (from != matrix)
-        copy(count, from, matrix);
+        copy_values(count, from, matrix);
 }
 
 template <class T>
-void CudaOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip,
-                      const T* g, T* p, T* m) {
+void CudaStepOps<T>::muon(int rows, int columns, bool decays, const OptimizerNumbers* n, const double* clip,
+                          const T* g, T* p, T* m) {
     const std::size_t count = area(rows, columns);
     T* direction = work(Work::Matrix, count);
     each("muon_momentum", count, MuonMomentum<T>{clip, g, m, direction});

@@ -57,7 +57,7 @@ __global__ void finish_kernel(unsigned chunks, const typename Op::value* partial
 
 template <class T>
 template <class Term, class Finish>
-void CudaOps<T>::reduce(const char* name, std::size_t count, Term term, Finish finish) {
+void CudaCalls<T>::reduce(const char* name, std::size_t count, Term term, Finish finish) {
     using Op = typename Term::op;
     using Value = typename Op::value;
     const unsigned chunks = blocks_for(count, kReductionChunk);
@@ -150,27 +150,27 @@ __global__ void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T>
 }
 
 template <class T>
-void CudaOps<T>::add_dot(std::size_t count, const T* x, const T* y, const double* factor, T* out) {
+void CudaElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, const double* factor, T* out) {
     reduce("add_dot", count, Dot<T>{x, y}, AddProduct<T>{factor, out});
 }
 template <class T>
-void CudaOps<T>::add_squares(std::size_t count, const T* x, double* out) {
+void CudaElementwiseOps<T>::add_squares(std::size_t count, const T* x, double* out) {
     reduce("add_squares", count, Dot<T>{x, x}, Add{out});
 }
 template <class T>
-void CudaOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
+void CudaStepOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
     reduce("add_mean", count, Values<T>{x}, AddOver{static_cast<double>(count), divisor, sum});
 }
 template <class T>
-void CudaOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
-                               double* squares) {
+void CudaStepOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
+                                   double* squares) {
     if (end > first)
         run("piece_squares", sum_shards_kernel<T>, one_block_each(end - first), pieces, first,
             Shards<T>{{arena}, 1}, nullptr, squares);
 }
 template <class T>
-void CudaOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int count, const T* const* shards,
-                            T* total, double* squares) {
+void CudaStepOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int count,
+                                const T* const* shards, T* total, double* squares) {
     if (end <= first) return;
     Shards<T> some{};
     for (int s = 0; s < count;) {
@@ -182,12 +182,12 @@ void CudaOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, int co
     }
 }
 template <class T>
-void CudaOps<T>::norm_of_squares(int count, const double* squares, const double* divisor, double* norm) {
+void CudaStepOps<T>::norm_of_squares(int count, const double* squares, const double* divisor, double* norm) {
     reduce("norm_of_squares", static_cast<std::size_t>(count), Values<double>{squares},
            RootOver{divisor, norm});
 }
 template <class T>
-void CudaOps<T>::find_first_non_finite(std::size_t count, const T* x, std::int64_t* place) {
+void CudaStepOps<T>::find_first_non_finite(std::size_t count, const T* x, std::int64_t* place) {
     reduce("find_first_non_finite", count, NotFinite<T>{x}, StorePlace{place});
 }
 

@@ -68,8 +68,8 @@ __global__ void softmax_project_kernel(int count, MapRows map, int maps, const T
 }
 
 template <class T>
-void CudaOps<T>::stored_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
-                                const AttentionTape<T>& tape) {
+void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
+                                     const AttentionTape<T>& tape) {
     const HeadPlaces s(shape);
     const int n = s.n;
     for (int h = 0; h < s.heads; ++h)
@@ -97,9 +97,9 @@ void CudaOps<T>::stored_forward(const AttentionShape& shape, int sequences, cons
 }
 
 template <class T>
-void CudaOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int directions,
-                            const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* dmixed,
-                            T* dqkv) {
+void CudaLayerOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int directions,
+                                 const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* dmixed,
+                                 T* dqkv) {
     const HeadPlaces s(shape);
     const int n = s.n, maps = sequences * s.heads;
     T* const ds = work(Work::Scores, static_cast<std::size_t>(maps) * s.map());
@@ -155,9 +155,9 @@ void CudaOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int dire
 }
 
 template <class T>
-void CudaOps<T>::stored_jvp(const AttentionShape& shape, int first_token, int directions,
-                            const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tqkv,
-                            T* tmixed) {
+void CudaLayerOps<T>::stored_jvp(const AttentionShape& shape, int first_token, int directions,
+                                 const AttentionWeights<T>& w, const AttentionTape<T>& tape, const T* tqkv,
+                                 T* tmixed) {
     const HeadPlaces s(shape);
     const int n = s.n, m = n - first_token;
     // Directions in groups whose maps fit in a buffer of bounded size; the results do not depend on it.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/launch/context.h"
-#include "core/backend/ops.h"
+#include "core/backend/pass_ops.h"
 
 namespace normscope::cuda {
 

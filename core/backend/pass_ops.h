@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/arena_piece.h"
 #include "core/backend/coefficients.h"
 #include "core/backend/shared/low_precision.h"
-#include "core/backend/step_control.h"
 #include "core/stack/stack_spec.h"
 
 #include <cstddef>
@@ -11,20 +11,22 @@
 
 namespace normscope {
 
-// The operations of a pass, of the optimizer and of reductions, over a device's memory.
+// The operations of a pass, over a device's memory, in two classes: LayerOps, the layers that have weights,
+// and ElementwiseOps, what lies between them. Those of a training step are in step_ops.h.
 //
-// Every pointer is an address of the device that the Ops belongs to, also those to scalars (coefficients,
-// results of reductions): nothing is read on the host, and the host reads results between passes (HostView).
-// A null pointer to a coefficient means 1, a null gradient is not computed; other pointers may be null only
-// where stated. Sizes and kinds are host values: they follow from the shape of a stack.
+// Every pointer is an address of the device that the operations belong to, also those to scalars
+// (coefficients, results of sums): nothing is read on the host, and the host reads results between passes
+// (HostView). A null pointer to a coefficient means 1, a null gradient is not computed; other pointers may be
+// null only where stated. Sizes and kinds are host values: they follow from the shape of a stack.
 //
 // Matrices are row-major and dense. R counts rows (tokens), d columns. Outputs may alias inputs only where
 // stated.
 //
-// Calls are made in the order in which their results are needed, from the threads of Device::run; two calls
-// may run concurrently where neither writes what the other reads or writes. The result for a row does not
-// depend on the other rows, and the same call gives the same bits every time. Sums over rows (gradients) add
-// rows in order. A call may return before it is done; non-finite values are no error and propagate.
+// Calls are made in the order in which their results are needed, from the threads of Device::run; two calls,
+// of whichever class, may run concurrently where neither writes what the other reads or writes. The result
+// for a row does not depend on the other rows, and the same call gives the same bits every time. Sums over
+// rows (gradients) add rows in order. A call may return before it is done; non-finite values are no error and
+// propagate.
 
 /// The statistics a norm keeps from its forward pass, [rows] each.
 template <class T>
@@ -58,8 +60,8 @@ struct AttentionShape {
     int width() const { return d + 2 * d_kv(); }
 };
 
-/// W [out, in], its transpose [in, out] (null where Ops::prefers_transposed() is false or none was made),
-/// bias [out] or null.
+/// W [out, in], its transpose [in, out] (null where LayerOps::prefers_transposed() is false or none was
+/// made), bias [out] or null.
 template <class T>
 struct LinearWeights {
     const T* weight;
@@ -96,16 +98,11 @@ struct AttentionGradients {
     bool fresh;  ///< the matrices are uninitialised and are overwritten
 };
 
-/// A contiguous range of the parameters, within one tensor, for an optimizer or a reduction.
-struct ArenaPiece {
-    std::size_t offset, count;
-    bool decays;
-};
-
+/// Linear layers, norms, attention and the embedding, with the gradients of their weights.
 template <class T>
-class Ops {
+class LayerOps {
   public:
-    virtual ~Ops() = default;
+    virtual ~LayerOps() = default;
 
     // --- sharding of a step on this device
 
@@ -118,7 +115,17 @@ class Ops {
     virtual bool needs_probabilities(int /*n*/, int /*d_head*/) const { return true; }
 
 #define NORMSCOPE_OPERATION(name, parameters, names) virtual void name parameters = 0;
-#include "core/backend/operations.inc"
+#include "core/backend/layer_operations.inc"
+};
+
+/// Coefficients, memory, functions of entries, sums over them, and the loss.
+template <class T>
+class ElementwiseOps {
+  public:
+    virtual ~ElementwiseOps() = default;
+
+#define NORMSCOPE_OPERATION(name, parameters, names) virtual void name parameters = 0;
+#include "core/backend/elementwise_operations.inc"
 };
 
 }  // namespace normscope

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/cuda/launch/context.h"
+#include "core/backend/shared/low_precision.h"
+
+#include <cstddef>
+
+namespace normscope::cuda {
+
+/// What the classes of operations share: launches in the stream of `context`, its memory, loops over entries,
+/// sums, and the rounding of results. Sums run in a fixed order, without atomic operations, so the same call
+/// gives the same bits. The same source is compiled by nvcc and, for the emulated grid, by the host's
+/// compiler.
+template <class T>
+class CudaCalls {
+  protected:
+    /// rounding: to BF16 or FP16 by the rules of cpu/rounded_kernels.h and cpu/autocast_kernels.h.
+    CudaCalls(Context& context, Rounding rounding, PrecisionPolicy policy)
+        : context_(context), rounding_(rounding), policy_(policy) {}
+    ~CudaCalls() = default;
+
+    /// kernel(arguments…, in the context's queue).
+    template <class... P, class... A>
+    void run(const char* name, void (*kernel)(P...), grid::Shape shape, A... arguments) {
+        launch(context_.queue(), name, kernel, shape, arguments...);
+    }
+    /// body(i, values…) for i = 0 … count − 1, one thread each.
+    template <class Body>
+    void each(const char* name, std::size_t count, Body body);
+    /// sums[d] += Σ_r term(r, column), rows in chunks of a fixed size, the chunks in order.
+    template <class Term>
+    void add_columns(const char* name, int rows, int d, Term term, T* sums);
+    /// finish(Σ_i term(i)) on the device, by a tree that depends on the count alone.
+    template <class Term, class Finish>
+    void reduce(const char* name, std::size_t count, Term term, Finish finish);
+
+    T* work(Work slot, std::size_t count) {
+        return static_cast<T*>(context_.workspace(slot, count * sizeof(T)));
+    }
+    void copy_values(std::size_t count, const T* from, T* to) {
+        if (count > 0) context_.copy(to, from, count * sizeof(T));
+    }
+    /// Where every result is rounded (PrecisionPolicy::Pure), and where results of elementwise functions are,
+    /// also under autocast.
+    void round_pure(std::size_t count, T* x) {
+        if (policy_ == PrecisionPolicy::Pure) round_low(count, x);
+    }
+    void round_low(std::size_t count, T* x);
+
+    Context& context_;
+    Rounding rounding_;
+    PrecisionPolicy policy_;
+};
+
+}  // namespace normscope::cuda
