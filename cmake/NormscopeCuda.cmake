@@ -6,6 +6,7 @@ set(NORMSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plug-in: ON, OFF, or AUTO (
 set_property(CACHE NORMSCOPE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(NORMSCOPE_CUDA_ARCHITECTURES 80 86 89 90 100 120 CACHE STRING
     "Compute capabilities of the CUDA plug-in, ascending; the last one also as PTX for later cards")
+option(NORMSCOPE_CUDA_UNOPTIMISED "Compile the kernels quickly and slow: to see that they compile and link" OFF)
 
 set(NORMSCOPE_NVCC "")
 if(NORMSCOPE_CUDA STREQUAL "OFF" OR (NORMSCOPE_SANITIZE AND NOT NORMSCOPE_CUDA STREQUAL "ON"))
@@ -62,6 +63,10 @@ function(normscope_nvcc objects)
   if(NOT NORMSCOPE_TESTS)
     set(assertions -DNORMSCOPE_ASSERTIONS=0)  # core/base/assert.h
   endif()
+  set(optimisation -O3)
+  if(NORMSCOPE_CUDA_UNOPTIMISED)
+    set(optimisation --Ofast-compile=max)
+  endif()
   set(made "")
   foreach(source ${ARG_SOURCES})
     set(object ${CMAKE_CURRENT_BINARY_DIR}/nvcc/${source}.o)
@@ -69,7 +74,7 @@ function(normscope_nvcc objects)
     file(MAKE_DIRECTORY ${folder})
     add_custom_command(
       OUTPUT ${object}
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${NORMSCOPE_NVCC} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 -x cu -O3 -DNDEBUG ${assertions}
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${NORMSCOPE_NVCC} -ccbin ${CMAKE_CXX_COMPILER} -std=c++20 -x cu ${optimisation} -DNDEBUG ${assertions}
               --expt-relaxed-constexpr --compress-mode=size ${warnings}
               -Xcompiler -fPIC,-fvisibility=hidden,-fvisibility-inlines-hidden ${code} -I${CMAKE_SOURCE_DIR}
               -isystem ${NORMSCOPE_CUDA_INCLUDE} -MD -MF ${object}.d -MT ${object}
