@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/worker_thread.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/pending.h"
 #include "app/lab/studies/gallery_worker.h"
 #include "widgets/figures/gallery/gallery_state.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/comparison.h"
 #include "app/lab/engine/engine_worker.h"
 #include "app/lab/engine/worker_thread.h"
-#include "app/lab/exploration.h"
 #include "app/lab/files/io_worker.h"
-#include "app/lab/pending.h"
-#include "app/lab/session_files.h"
+#include "app/lab/state/comparison.h"
+#include "app/lab/state/exploration.h"
+#include "app/lab/state/pending.h"
+#include "app/lab/state/session_files.h"
+#include "app/lab/state/training.h"
+#include "app/lab/state/training_time.h"
 #include "app/lab/studies/remedy_trials.h"
 #include "app/lab/studies/sweep_runner.h"
-#include "app/lab/training.h"
-#include "app/lab/training_time.h"
 #include "core/run/probes_preset.h"
 #include "widgets/figures/parts/figure_key.h"
 #include "widgets/figures/parts/panel.h"

@@ -2,7 +2,7 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/gallery_runs.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/pending.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/commands.h"
 #include "app/window/files/recordings_controller.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/comparison.h"
+#include "app/lab/state/comparison.h"
 
 #include "core/recipe/hot_knobs.h"
 #include "core/run/experiment.h"
