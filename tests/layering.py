@@ -15,8 +15,7 @@ KNOWN = {
     "cycles": set(),
     "folders": set(),
     "classes": {
-        "app/lab/lab.h Lab", "core/backend/cpu/cpu_ops.h CpuOps", "core/backend/cuda/ops/cuda_ops.h CudaOps",
-        "core/backend/ops.h Ops",
+        "core/backend/cpu/cpu_ops.h CpuOps", "core/backend/cuda/ops/cuda_ops.h CudaOps", "core/backend/ops.h Ops",
     },
 }
 

@@ -78,7 +78,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
 
 MainWindow::~MainWindow() {
     // The lab is a child and is destroyed later: clearing its undo stack would signal a destroyed window.
-    disconnect(lab_->undoStack(), nullptr, runs_, nullptr);
+    disconnect(lab_->runs().undoStack(), nullptr, runs_, nullptr);
 }
 
 void MainWindow::buildViews() {
@@ -184,7 +184,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
 
 void MainWindow::buildCommands() {
     using enum Command;
-    commands_ = new Commands(commandTable(*this), *lab_->undoStack(), *this);
+    commands_ = new Commands(commandTable(*this), *lab_->runs().undoStack(), *this);
     Commands& commands = *commands_;
     commands.fill(*views_.strip->title()->menu());
     views_.strip->title()->setUndoActions(commands[Undo], commands[Redo]);
@@ -217,7 +217,8 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 /// Asks only where something would be lost: the next start restores a window whose state is kept.
 void MainWindow::closeEvent(QCloseEvent* event) {
     const bool kept = state_->keep(true);
-    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyTraining()));
+    event->setAccepted(may_close_ || kept ||
+                       (!lab_->session().unsaved() && !lab_->comparison().anyTraining()));
     if (event->isAccepted()) return state_->stop();
     files_->leaving(tr("Quit"), [this] {
         may_close_ = true;
@@ -227,9 +228,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Home)
-        lab_->setStep(0);
+        lab_->view().setStep(0);
     else if (event->key() == Qt::Key_End)
-        lab_->setStep(Lab::kNewest);
+        lab_->view().setStep(LabView::kNewest);
     else
         QMainWindow::keyPressEvent(event);
 }

@@ -53,8 +53,8 @@ std::vector<widgets::SearchEntry> SearchController::entries() {
         all.push_back({tr("Panel: %1").arg(info.title),
                        [this, id = info.id] { views_.grid->currentCell()->setPanel(id); }});
     for (const widgets::NamedRecipe& preset : runs_.presets())
-        all.push_back(
-            {tr("Preset: %1").arg(preset.title), [this, name = preset.name] { lab_.loadPreset(name); }});
+        all.push_back({tr("Preset: %1").arg(preset.title),
+                       [this, name = preset.name] { lab_.runs().loadPreset(name); }});
     for (const Preset& story : stories())
         all.push_back({tr("Story: %1").arg(storyTitle(story)),
                        [this, name = QString::fromLatin1(story.name)] { stories_.tell(name); }});

@@ -478,7 +478,7 @@ class GalleryWindowTest : public QObject {
         QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(b.find<QPushButton>("galleryRun")));
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
-        QVERIFY(!b.lab().playing());
+        QVERIFY(!b.lab().training().playing());
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
         QVERIFY(!drawer(b).isVisible());
     }
