@@ -170,9 +170,10 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
         new RecordingsController(*lab_, {v.grid, v.area, v.strip, this}, recordings_folder, *v.banner);
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);
-    gallery_ = new GalleryController(*lab_, *sweeps_, *v.banner, v.area, this);
+    gallery_ = new GalleryController(lab_->gallery(), lab_->sweeps(), *sweeps_, *v.banner, v.area, this);
     state_ = new StateController(*lab_, *stories_, {v.story, v.banner}, text, recordings_folder, this);
-    search_ = new SearchController(*lab_, *runs_, *stories_, *sweeps_, {v.strip, v.knobs, v.grid}, this);
+    search_ =
+        new SearchController(lab_->runs(), *runs_, *stories_, *sweeps_, {v.strip, v.knobs, v.grid}, this);
     search_->offer([this] { return gallery_->commands(); });
     connect(v.strip, &widgets::RunStrip::recordingsRequested, recordings_, &RecordingsController::toggle);
     connect(files_, &FilesController::sweepRequested, sweeps_, &SweepController::open);
