@@ -15,7 +15,7 @@ KNOWN = {
     "cycles": set(),
     "folders": set(),
     "classes": {
-        "app/lab/lab.h Lab",
+    "classes": set(),
     },
 }
 

@@ -34,7 +34,7 @@ ClaimsCheck::ClaimsCheck(Lab& lab, PendingRequests& requests, int threads, FileC
     connect(&lab_, &Lab::viewChanged, this, &ClaimsCheck::follow);
     connect(&lab_, &Lab::trainingChanged, this, &ClaimsCheck::follow);
     // Its runs may have the ids of those before it.
-    connect(&lab_, &Lab::sessionOpened, this, [this] {
+    connect(&lab_.session(), &LabSession::opened, this, [this] {
         cancel();
         stored_.clear();
         failures_.clear();
@@ -47,11 +47,11 @@ ClaimsCheck::~ClaimsCheck() {
 }
 
 ClaimsSubject ClaimsCheck::subject() const {
-    const LabRun& run = lab_.selected();
+    const LabRun& run = lab_.comparison().selectedRun();
     ClaimsSubject now{run.id, run.committed() ? run.live : run.recipe, run.trained(), 0, 0, {}};
     if (now.trained) {
         now.last = run.lastStep();
-        now.step = std::min<std::int64_t>(lab_.step(), now.last);
+        now.step = std::min<std::int64_t>(lab_.view().step(), now.last);
     } else {
         now.weights = run.weights;
     }
@@ -59,8 +59,8 @@ ClaimsSubject ClaimsCheck::subject() const {
 }
 
 QString ClaimsCheck::obstacle() const {
-    const LabRun& run = lab_.selected();
-    if (run.data->unread) return lab_.notReadYet();
+    const LabRun& run = lab_.comparison().selectedRun();
+    if (run.data->unread) return notReadYet(lab_.comparison());
     if (run.trained()) return {};
     if (run.needsFile()) return tr("The file of its text is not chosen yet");
     return QString::fromStdString(run.rejection);
@@ -71,7 +71,7 @@ std::size_t ClaimsCheck::wanted() const {
 }
 
 const CheckedClaims* ClaimsCheck::shown() const {
-    const auto kept = stored_.find(lab_.selected().id);
+    const auto kept = stored_.find(lab_.comparison().selectedRun().id);
     if (kept == stored_.end() || kept->second.empty()) return nullptr;
     const std::vector<CheckedClaims>& all = kept->second;
     if (const Running* now = running_.newest(); now && now->run == kept->first) return &all[now->kept];
@@ -94,7 +94,7 @@ QString ClaimsCheck::outdated() const {
 }
 
 QString ClaimsCheck::failure() const {
-    const auto found = failures_.find(lab_.selected().id);
+    const auto found = failures_.find(lab_.comparison().selectedRun().id);
     return found == failures_.end() ? QString() : found->second;
 }
 
@@ -114,7 +114,7 @@ void ClaimsCheck::connectWorker() {
 void ClaimsCheck::start() {
     if (!obstacle().isEmpty()) return;
     cancel();
-    const LabRun& run = lab_.selected();
+    const LabRun& run = lab_.comparison().selectedRun();
     const ClaimsSubject now = subject();
     std::vector<CheckedClaims>& all = stored_[run.id];
     const auto old = std::find_if(all.begin(), all.end(),

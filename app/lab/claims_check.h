@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/worker_thread.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/pending.h"
 #include "app/lab/studies/claims_worker.h"
 
 #include <QObject>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/gallery_runs.h"
 
-#include "app/lab/lab.h"
+#include "app/lab/devices.h"
+#include "app/lab/studies/sweep_runner.h"
 #include "core/gallery/gallery.h"
 
 #include <QDir>
@@ -11,16 +12,17 @@
 
 namespace normscope::app {
 
-GalleryRuns::GalleryRuns(Lab& lab, PendingRequests& requests, QString folder, FileCalls files,
-                         std::function<void(std::function<void()>)> deliver)
-    : lab_(lab),
+GalleryRuns::GalleryRuns(SweepRunner& sweeps, const Devices& devices, PendingRequests& requests,
+                         QString folder, FileCalls files, std::function<void(std::function<void()>)> deliver)
+    : sweeps_(sweeps),
+      devices_(devices),
       folder_(std::move(folder)),
       files_(std::move(files)),
       deliver_(std::move(deliver)),
       reads_(requests, "gallery", Pending<std::size_t>::Replies::OfEach, PendingKind::Owner::Window) {
-    connect(&lab_.sweeps(), &SweepRunner::opened, this, &GalleryRuns::follow);
-    connect(&lab_.sweeps(), &SweepRunner::changed, this, &GalleryRuns::follow);
-    connect(&lab_.sweeps(), &SweepRunner::ended, this, [this] {
+    connect(&sweeps_, &SweepRunner::opened, this, &GalleryRuns::follow);
+    connect(&sweeps_, &SweepRunner::changed, this, &GalleryRuns::follow);
+    connect(&sweeps_, &SweepRunner::ended, this, [this] {
         started_.clear();
         follow();
     });
@@ -157,7 +159,7 @@ void GalleryRuns::run(const QString& id) {
         return;
     }
     started_ = id;
-    lab_.sweeps().start(entry->sweep, folder(id), lab_.backend(), lab_.engineThreads());
+    sweeps_.start(entry->sweep, folder(id), devices_.chosen(), devices_.engineThreads());
 }
 
 void GalleryRuns::runAgain(const QString& id) {
@@ -172,26 +174,25 @@ void GalleryRuns::runAgain(const QString& id) {
 }
 
 void GalleryRuns::stop() {
-    if (!running().isEmpty()) lab_.sweeps().stop();
+    if (!running().isEmpty()) sweeps_.stop();
 }
 
 QString GalleryRuns::running() const {
-    const SweepRunner& sweeps = lab_.sweeps();
-    if (!sweeps.running()) return {};
+    if (!sweeps_.running()) return {};
     if (!started_.isEmpty()) return started_;
-    if (!sweeps.sweep() || QFileInfo(sweeps.sweep()->folder).path() != QFileInfo(folder({})).filePath())
+    if (!sweeps_.sweep() || QFileInfo(sweeps_.sweep()->folder).path() != QFileInfo(folder({})).filePath())
         return {};
-    const QString id = QFileInfo(sweeps.sweep()->folder).fileName();
+    const QString id = QFileInfo(sweeps_.sweep()->folder).fileName();
     return indexOf(id) < 0 ? QString() : id;
 }
 
 bool GalleryRuns::stopping() const {
-    return !running().isEmpty() && lab_.sweeps().stopping();
+    return !running().isEmpty() && sweeps_.stopping();
 }
 
 std::size_t GalleryRuns::ended() const {
     const QString id = running();
-    const auto& sweep = lab_.sweeps().sweep();
+    const auto& sweep = sweeps_.sweep();
     // Before the first run is trained, the sweep on screen may still be another one.
     return sweep && sweep->folder == folder(id) ? sweep->count.ended : state(id).result.ended;
 }
@@ -199,12 +200,12 @@ std::size_t GalleryRuns::ended() const {
 QString GalleryRuns::obstacle(const QString& id) const {
     const int at = indexOf(id);
     if (at < 0) return {};
-    if (lab_.sweeps().running()) {
+    if (sweeps_.running()) {
         const QString other = running();
         if (other == id) return tr("It is being trained");
         if (const GalleryEntry* entry = find(other))
             return tr("Another entry is being trained: %1").arg(QString::fromStdString(entry->title));
-        const auto& sweep = lab_.sweeps().sweep();
+        const auto& sweep = sweeps_.sweep();
         return sweep ? tr("Another sweep is being trained: %1").arg(QFileInfo(sweep->folder).fileName())
                      : tr("Another sweep is being trained");
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/worker_thread.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/pending.h"
 #include "app/lab/studies/gallery_worker.h"
 #include "widgets/figures/gallery/gallery_state.h"
 
@@ -15,7 +15,8 @@
 
 namespace normscope::app {
 
-class Lab;
+class Devices;
+class SweepRunner;
 
 using widgets::GalleryState;
 
@@ -25,10 +26,10 @@ using widgets::GalleryState;
 class GalleryRuns : public QObject {
     Q_OBJECT
   public:
-    /// `lab` outlives it. The entries' folders are ID in `folder`;
-    /// `files` executes calls to HDF5; `deliver` applies replies (Lab::Options).
-    GalleryRuns(Lab& lab, PendingRequests& requests, QString folder, FileCalls files,
-                std::function<void(std::function<void()>)> deliver);
+    /// `sweeps` and `devices` outlive it. The entries' folders are ID in `folder`; `files` executes calls to
+    /// HDF5; `deliver` applies replies (Lab::Options).
+    GalleryRuns(SweepRunner& sweeps, const Devices& devices, PendingRequests& requests, QString folder,
+                FileCalls files, std::function<void(std::function<void()>)> deliver);
     ~GalleryRuns() override;
     /// "gallery" next to the folder of recordings.
     static QString folderFor(const QString& recordings_folder);
@@ -76,7 +77,8 @@ class GalleryRuns : public QObject {
     void take(quint64 token, const GalleryReplyPtr& reply);
     void follow();
 
-    Lab& lab_;
+    SweepRunner& sweeps_;
+    const Devices& devices_;
     const QString folder_;
     const FileCalls files_;
     const std::function<void(std::function<void()>)> deliver_;

@@ -28,15 +28,15 @@ QKeySequence keys(const char* text) {
 }
 
 void selectNext(Lab& lab) {
-    lab.selectRun((lab.selectedRun() + 1) % static_cast<int>(lab.runs().size()));
+    lab.runs().select((lab.comparison().selected + 1) % static_cast<int>(lab.comparison().runs.size()));
 }
 
 void showPreviousStep(Lab& lab) {
-    lab.setStep(std::min(lab.step(), lab.lastStep()) - 1);
+    lab.view().setStep(std::min(lab.view().step(), lab.comparison().lastStep()) - 1);
 }
 
 void tryRemedies(Lab& lab) {
-    if (const RemedyTrials* trials = lab.remedyTrials()) lab.tryRemedies(trials->shown());
+    if (const RemedyTrials* trials = lab.remedies().trials()) lab.remedies().tryOut(trials->shown());
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          G::Linking,
          tr("Link or unlink the knobs"),
          {keys("Ctrl+L")},
-         [=] { lab->setLinked(!lab->linked()); }},
+         [=] { lab->runs().setLinked(!lab->comparison().linked); }},
 
         {C::Compare,
          G::Comparison,
@@ -122,29 +122,33 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          G::Comparison,
          tr("Repeat every run with two more seeds"),
          {keys("Ctrl+Shift+R")},
-         [=] { lab->addSeeds(2); }},
+         [=] { lab->runs().addSeeds(2); }},
         {C::GroupSeeds,
          G::Comparison,
          tr("Group runs that differ in the seed alone, or show each"),
          {keys("Ctrl+G")},
-         [=] { lab->setGroupSeeds(!lab->groupsSeeds()); }},
-        {C::Pin, G::Run, tr("Duplicate as reference"), {Qt::Key_B}, [=] { lab->pinSelected(); }},
-        {C::Fork, G::Run, tr("Fork from this step"), {Qt::Key_K}, [=] { lab->forkSelected(); }},
+         [=] { lab->view().setGroupSeeds(!lab->view().groupsSeeds()); }},
+        {C::Pin, G::Run, tr("Duplicate as reference"), {Qt::Key_B}, [=] { lab->runs().pinSelected(); }},
+        {C::Fork, G::Run, tr("Fork from this step"), {Qt::Key_K}, [=] { lab->training().forkSelected(); }},
         {C::Rename, G::Run, tr("Rename the selected run"), {Qt::Key_F2}, [=] { runs->renameSelected(); }},
         {C::RemoveRun,
          G::Run,
          tr("Remove the selected run"),
          {keys("Ctrl+Backspace")},
-         [=] { lab->removeRun(lab->selectedRun()); }},
+         [=] { lab->runs().remove(lab->comparison().selected); }},
         {C::NextRun, G::Run, tr("Select the next run"), {keys("Ctrl+R")}, [=] { selectNext(*lab); }},
-        {C::Play, G::Training, tr("Train or pause"), {Qt::Key_Space}, [=] { lab->togglePlay(); }},
-        {C::SingleStep, G::Training, tr("Train one step"), {Qt::Key_Period}, [=] { lab->singleStep(); }},
-        {C::Stop, G::Training, tr("Stop training"), {keys("Ctrl+.")}, [=] { lab->stop(); }},
+        {C::Play, G::Training, tr("Train or pause"), {Qt::Key_Space}, [=] { lab->training().togglePlay(); }},
+        {C::SingleStep,
+         G::Training,
+         tr("Train one step"),
+         {Qt::Key_Period},
+         [=] { lab->training().singleStep(); }},
+        {C::Stop, G::Training, tr("Stop training"), {keys("Ctrl+.")}, [=] { lab->training().stop(); }},
         {C::StartAsNewRun,
          G::Training,
          tr("Start as new run"),
          {keys("Ctrl+Return")},
-         [=] { lab->startAsNewRun(); }},
+         [=] { lab->training().startAsNewRun(); }},
         {C::Resume,
          G::Training,
          tr("Resume the selected run on the chosen device"),
@@ -154,7 +158,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          G::Measuring,
          tr("Measure at this step, or cancel it"),
          {Qt::Key_M},
-         [=] { lab->measureHere(); }},
+         [=] { lab->measurement().measureHere(); }},
         {C::Watch,
          G::Measuring,
          tr("Watchpoints: pause where a value is reached…"),
@@ -195,13 +199,17 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Gallery of the papers' figures: their statements next to runs of this size"),
          {keys("Ctrl+Shift+G")},
          [=] { w->gallery()->toggle(); }},
-        {C::FirstStep, G::Steps, tr("Show the first step (Home)"), {}, [=] { lab->setStep(0); }},
+        {C::FirstStep, G::Steps, tr("Show the first step (Home)"), {}, [=] { lab->view().setStep(0); }},
         {C::PreviousStep,
          G::Steps,
          tr("Show the previous step"),
          {keys(",")},
          [=] { showPreviousStep(*lab); }},
-        {C::NewestStep, G::Steps, tr("Show the newest step (End)"), {}, [=] { lab->setStep(Lab::kNewest); }},
+        {C::NewestStep,
+         G::Steps,
+         tr("Show the newest step (End)"),
+         {},
+         [=] { lab->view().setStep(LabView::kNewest); }},
 
         {C::NewSweep, G::SweepMenu, tr("New sweep…"), {keys("Ctrl+Shift+N")}, [=] { sweeps->create(); }},
         {C::ChooseSweep, G::SweepMenu, tr("Open a sweep…"), {keys("Ctrl+Alt+O")}, [=] { sweeps->choose(); }},

@@ -78,7 +78,7 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
 
 MainWindow::~MainWindow() {
     // The lab is a child and is destroyed later: clearing its undo stack would signal a destroyed window.
-    disconnect(lab_->undoStack(), nullptr, runs_, nullptr);
+    disconnect(lab_->runs().undoStack(), nullptr, runs_, nullptr);
 }
 
 void MainWindow::buildViews() {
@@ -170,9 +170,10 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
         new RecordingsController(*lab_, {v.grid, v.area, v.strip, this}, recordings_folder, *v.banner);
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);
-    gallery_ = new GalleryController(*lab_, *sweeps_, *v.banner, v.area, this);
+    gallery_ = new GalleryController(lab_->gallery(), lab_->sweeps(), *sweeps_, *v.banner, v.area, this);
     state_ = new StateController(*lab_, *stories_, {v.story, v.banner}, text, recordings_folder, this);
-    search_ = new SearchController(*lab_, *runs_, *stories_, *sweeps_, {v.strip, v.knobs, v.grid}, this);
+    search_ =
+        new SearchController(lab_->runs(), *runs_, *stories_, *sweeps_, {v.strip, v.knobs, v.grid}, this);
     search_->offer([this] { return gallery_->commands(); });
     connect(v.strip, &widgets::RunStrip::recordingsRequested, recordings_, &RecordingsController::toggle);
     connect(files_, &FilesController::sweepRequested, sweeps_, &SweepController::open);
@@ -184,7 +185,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
 
 void MainWindow::buildCommands() {
     using enum Command;
-    commands_ = new Commands(commandTable(*this), *lab_->undoStack(), *this);
+    commands_ = new Commands(commandTable(*this), *lab_->runs().undoStack(), *this);
     Commands& commands = *commands_;
     commands.fill(*views_.strip->title()->menu());
     views_.strip->title()->setUndoActions(commands[Undo], commands[Redo]);
@@ -217,7 +218,8 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 /// Asks only where something would be lost: the next start restores a window whose state is kept.
 void MainWindow::closeEvent(QCloseEvent* event) {
     const bool kept = state_->keep(true);
-    event->setAccepted(may_close_ || kept || (!lab_->unsaved() && !lab_->anyTraining()));
+    event->setAccepted(may_close_ || kept ||
+                       (!lab_->session().unsaved() && !lab_->comparison().anyTraining()));
     if (event->isAccepted()) return state_->stop();
     files_->leaving(tr("Quit"), [this] {
         may_close_ = true;
@@ -227,9 +229,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Home)
-        lab_->setStep(0);
+        lab_->view().setStep(0);
     else if (event->key() == Qt::Key_End)
-        lab_->setStep(Lab::kNewest);
+        lab_->view().setStep(LabView::kNewest);
     else
         QMainWindow::keyPressEvent(event);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/search_controller.h"
 
-#include "app/lab/lab.h"
+#include "app/lab/run_list.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/story_controller.h"
 #include "app/window/studies/sweep_controller.h"
@@ -17,10 +17,10 @@
 
 namespace normscope::app {
 
-SearchController::SearchController(Lab& lab, RunsController& runs, StoryController& stories,
+SearchController::SearchController(RunList& list, RunsController& runs, StoryController& stories,
                                    SweepController& sweeps, const Views& views, QWidget* window)
     : QObject(window),
-      lab_(lab),
+      list_(list),
       runs_(runs),
       stories_(stories),
       sweeps_(sweeps),
@@ -54,7 +54,7 @@ std::vector<widgets::SearchEntry> SearchController::entries() {
                        [this, id = info.id] { views_.grid->currentCell()->setPanel(id); }});
     for (const widgets::NamedRecipe& preset : runs_.presets())
         all.push_back(
-            {tr("Preset: %1").arg(preset.title), [this, name = preset.name] { lab_.loadPreset(name); }});
+            {tr("Preset: %1").arg(preset.title), [this, name = preset.name] { list_.loadPreset(name); }});
     for (const Preset& story : stories())
         all.push_back({tr("Story: %1").arg(storyTitle(story)),
                        [this, name = QString::fromLatin1(story.name)] { stories_.tell(name); }});

@@ -15,7 +15,7 @@ class RunStrip;
 
 namespace normscope::app {
 
-class Lab;
+class RunList;
 class RunsController;
 class StoryController;
 class SweepController;
@@ -30,7 +30,7 @@ class SearchController : public QObject {
         widgets::KnobPanel* knobs;
         widgets::PanelGrid* grid;
     };
-    SearchController(Lab& lab, RunsController& runs, StoryController& stories, SweepController& sweeps,
+    SearchController(RunList& list, RunsController& runs, StoryController& stories, SweepController& sweeps,
                      const Views& views, QWidget* window);
 
     /// Offers what this returns, too, each time.
@@ -44,7 +44,7 @@ class SearchController : public QObject {
     std::vector<widgets::SearchEntry> entries();
     void addKnobs(std::vector<widgets::SearchEntry>& entries);
 
-    Lab& lab_;
+    RunList& list_;
     RunsController& runs_;
     StoryController& stories_;
     SweepController& sweeps_;

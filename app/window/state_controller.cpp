@@ -48,28 +48,28 @@ StateController::StateController(Lab& lab, StoryController& stories, const Views
 void StateController::start(bool from_start) {
     later_.setInterval(kSaveInterval);
     connect(&later_, &QTimer::timeout, this, [this] { keep(false); });
-    connect(&lab_, &Lab::comparisonRestored, this, &StateController::applyRestored);
-    connect(&lab_, &Lab::windowSaved, this, [this](bool kept) {
+    connect(&lab_.session(), &LabSession::restored, this, &StateController::applyRestored);
+    connect(&lab_.session(), &LabSession::windowSaved, this, [this](bool kept) {
         if (!kept) cached_text_.clear();
     });
-    if (!widgets::Settings().restores()) return lab_.findInterrupted();
+    if (!widgets::Settings().restores()) return lab_.recordings().findInterrupted();
     stored_ = std::make_unique<WindowStateFile>(recordings_folder_, from_start);
     if (!stored_->locked()) {
         stored_.reset();
         views_.banner->showMessage(
             tr("The next start cannot restore this window: no file can be written next to %1")
                 .arg(recordings_folder_));
-        return lab_.findInterrupted();
+        return lab_.recordings().findInterrupted();
     }
     if (stored_->text().empty()) {
         later_.start();
-        return from_start ? void() : lab_.findInterrupted();
+        return from_start ? void() : lab_.recordings().findInterrupted();
     }
     try {
         const StoredWindow stored = readWindow(stored_->text(), "window");
         restoring_view_ = stored.view;
-        lab_.restore(stored.runs, stored_->companion());
-        connect(&lab_, &Lab::sessionOpened, this, [this] {  // instead of it
+        lab_.session().restore(stored.runs, stored_->companion());
+        connect(&lab_.session(), &LabSession::opened, this, [this] {  // instead of it
             restoring_view_.clear();
             later_.start();
         });
@@ -87,34 +87,34 @@ void StateController::applyRestored() {
         const StoredWindow stored = readWindow(stored_->text(), "window");
         // The state is stored after every save of this window: a newer session is another program's.
         const QString session = QString::fromStdString(stored.session_path);
-        lab_.setSessionPath(session, !session.isEmpty() && QFileInfo(session).lastModified() >
-                                                               QFileInfo(stored_->path()).lastModified());
+        lab_.session().setPath(session, !session.isEmpty() && QFileInfo(session).lastModified() >
+                                                                  QFileInfo(stored_->path()).lastModified());
         if (stored.story && stories_.tell(QString::fromStdString(stored.story->name))) {
             views_.story->moveTo(stored.story->at);
             views_.story->setHeld(stored.story->held);
         }
         view_.restore(std::exchange(restoring_view_, {}));
-        lab_.restoreTried(stored.tried);
-        if (stored.unsaved) lab_.undoStack()->resetClean();
+        lab_.remedies().restoreTried(stored.tried);
+        if (stored.unsaved) lab_.runs().undoStack()->resetClean();
     } catch (const std::exception& error) {
         views_.banner->showMessage(
             tr("%1: not all is restored: %2").arg(stored_->path(), QString::fromUtf8(error.what())));
     }
     Q_EMIT restored();
     later_.start();
-    lab_.findInterrupted();
+    lab_.recordings().findInterrupted();
 }
 
 bool StateController::keep(bool closing) {
     // Before the last window is restored there is nothing to keep; a drag needs every millisecond.
     if (!stored_ || (!later_.isActive() && !closing) || !restoring_view_.empty()) return false;
-    if (lab_.dragging() && !closing) return false;
-    SavedComparison comparison = lab_.savedComparison(stored_->companion(), closing);
+    if (lab_.knobs().dragging() && !closing) return false;
+    SavedComparison comparison = lab_.session().savedComparison(stored_->companion(), closing);
     json state = {{"version", kStateVersion},
                   {"view", view_.keep()},
-                  {"session_path", lab_.sessionPath().toStdString()},
-                  {"unsaved", lab_.unsaved()},
-                  {"tried", lab_.attemptedRemedies()}};
+                  {"session_path", lab_.session().path().toStdString()},
+                  {"unsaved", lab_.session().unsaved()},
+                  {"tried", lab_.remedies().tried()}};
     for (const SavedRun& run : comparison.runs) state["runs"].push_back(runJson(run));
     if (views_.story->story())
         state["story"] = {{"name", views_.story->story()->name},
@@ -123,8 +123,8 @@ bool StateController::keep(bool closing) {
     SaveWindowRequest request{stored_->path(), json_text(state), std::move(comparison.companion)};
     if (!closing && !request.companion && request.text == cached_text_) return true;
     cached_text_ = request.text;
-    if (closing) return lab_.saveWindowNow(request);
-    lab_.saveWindow(request);
+    if (closing) return lab_.session().saveWindowNow(request);
+    lab_.session().saveWindow(request);
     return true;
 }
 

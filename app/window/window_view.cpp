@@ -48,15 +48,15 @@ std::string viewJson(const MainWindow& window) {
                  {"dark", window.appearance()->isDark()},
                  {"wide", window.views().grid->isWide()},
                  {"focus", window.views().grid->focusedCell()},
-                 {"linked", lab.linked()},
-                 {"group_seeds", lab.groupsSeeds()},
-                 {"run", lab.selectedRun()},
-                 {"layer", lab.selectedLayer()},
-                 {"head", lab.selectedHead()},
-                 {"step", lab.step() == Lab::kNewest ? json() : json(lab.step())}};
+                 {"linked", lab.comparison().linked},
+                 {"group_seeds", lab.view().groupsSeeds()},
+                 {"run", lab.comparison().selected},
+                 {"layer", lab.view().selectedLayer()},
+                 {"head", lab.view().selectedHead()},
+                 {"step", lab.view().step() == LabView::kNewest ? json() : json(lab.view().step())}};
     for (const widgets::PanelCell* cell : window.views().grid->cells())
         view["cells"].push_back(cellJson(*cell));
-    for (const LabRun& run : lab.runs())
+    for (const LabRun& run : lab.comparison().runs)
         view["knobs"][run.id] = {{"recipe", strict_json(recipe_json(run.recipe, -1), "recipe")},
                                  {"live", strict_json(recipe_json(run.live, -1), "recipe")},
                                  {"pinned", run.pinned},
@@ -79,14 +79,14 @@ void applyViewJson(MainWindow& window, const std::string& text) {
         cells[i]->setViews(view.cells[i].views);
     }
     window.views().grid->focusCell(view.focus);
-    lab.setLinked(view.linked);
-    lab.setGroupSeeds(view.group_seeds);
-    std::map<std::string, Lab::RunKnobs> knobs;
+    lab.runs().setLinked(view.linked);
+    lab.view().setGroupSeeds(view.group_seeds);
+    std::map<std::string, RunKnobs> knobs;
     for (const auto& [id, of] : view.knobs) knobs[id] = {of.recipe, of.live, of.pinned, of.name};
-    lab.setKnobRecipes(knobs);
-    lab.selectRun(view.run);
-    lab.selectLayer(view.layer, view.head);
-    if (view.step) lab.setStep(*view.step);
+    lab.knobs().setRecipes(knobs);
+    lab.runs().select(view.run);
+    lab.view().selectLayer(view.layer, view.head);
+    if (view.step) lab.view().setStep(*view.step);
 }
 
 }  // namespace normscope::app

@@ -168,7 +168,7 @@ class Window {
         window_ = std::make_unique<app::MainWindow>(folder_.filePath(QStringLiteral("recordings")), 1);
         QObject::connect(window_->lab(), &app::Lab::problem,
                          [this](const QString& line) { printed_ << line; });
-        QObject::connect(window_->lab(), &app::Lab::sessionOpened, [this] { opened_ = true; });
+        QObject::connect(&window_->lab()->session(), &app::LabSession::opened, [this] { opened_ = true; });
         window_->resize(1200, 800);
         window_->show();
         turn(300);

@@ -112,17 +112,17 @@ FAULTS = [
     ("widgets", "the growth class sees every sub-layer", "growth_panel.cpp", "k < states.size(); k += 2) layers.push_back", "k < states.size(); k += $M ? 1 : 2) layers.push_back", ["widgets_panels_growth"]),
 
     # --- app
-    ("app", "ghosts survive the next edit", "lab.cpp", "if (!drag_) clearGhosts();\n    std::vector<LabRun> before", "if (!drag_ && !$M) clearGhosts();\n    std::vector<LabRun> before", ["app_lab_lab_edits"]),
+    ("app", "ghosts survive the next edit", "edits.cpp", "if (!state_.drag) state_.ghosts = {};\n    std::vector<LabRun> before", "if (!state_.drag && !$M) state_.ghosts = {};\n    std::vector<LabRun> before", ["app_lab_lab_edits"]),
     ("recipe", "an override at index = depth survives", "keys.cpp", "return o.index >= changed.stack.depth;", "return o.index >= changed.stack.depth + ($M ? 1 : 0);", ["recipe_", "app_lab_lab"]),
     ("app", "a linked edit reaches a pinned run", "comparison.cpp", "if (!run.pinned && (!own ||", "if (($M || !run.pinned) && (!own ||", ["app_lab"]),
     ("app", "a new run forgets its imported weights", "comparison.cpp", "fresh.weights = run.weights;", "if (!$M) fresh.weights = run.weights;", ["app_lab"]),
-    ("app", "starting a new run does not stop the old one", "lab.cpp", "if (!run.isTraining() || after.find(run.id)) continue;", "if ($M || !run.isTraining() || after.find(run.id)) continue;", ["app_lab"]),
+    ("app", "starting a new run does not stop the old one", "edits.cpp", "if (!run.isTraining() || after.find(run.id)) continue;", "if ($M || !run.isTraining() || after.find(run.id)) continue;", ["app_lab"]),
     ("app", "a stale frame of training is applied", "training.cpp", "run->training != part.training) continue;", "(run->training != part.training && !$M)) continue;", ["app_lab"]),
     ("app", "a panel's second probe is not asked for", "panel_grid.cpp", "if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);", "if (std::find(probes.begin(), probes.end(), probe) == probes.end() && !($M && probe == \"residual\")) probes.push_back(probe);", ["app_window", "app_lab_hover_probe"]),
-    ("app", "a measured step goes to the first run", "lab_measure.cpp", "LabRun* run = now_.find(id.toStdString());", "LabRun* run = now_.find($M ? now_.runs.front().id : id.toStdString());", ["app_lab"]),
+    ("app", "a measured step goes to the first run", "measurement.cpp", "LabRun* run = state_.now.find(id.toStdString());", "LabRun* run = state_.now.find($M ? state_.now.runs.front().id : id.toStdString());", ["app_lab"]),
     ("app", "a frame that arrives twice is applied twice", "lab.cpp", "if (frame->number < next_frame_) return;", "if (frame->number < next_frame_) return $M ? takeInOrder(frame) : void();", ["app_lab"]),
     ("app", "a frame that arrives early is applied early", "lab.cpp", "if (frame->number == 0) return takeInOrder(frame);", "if (frame->number == 0 || ($M && frame->number > next_frame_)) return takeInOrder(frame);", ["app_lab"]),
-    ("app", "an old measurement of the stack is applied", "lab.cpp", "if (explored && !exploration_.answers(*frame)) return;", "if (explored && !$M && !exploration_.answers(*frame)) return;", ["app_lab"]),
+    ("app", "an old measurement of the stack is applied", "lab.cpp", "if (explored && !state.exploration.answers(*frame)) return;", "if (explored && !$M && !state.exploration.answers(*frame)) return;", ["app_lab"]),
     ("app", "removing a run selects another", "comparison.cpp", "now.selected = same ? static_cast<int>(same - now.runs.data())", "now.selected = same && !$M ? static_cast<int>(same - now.runs.data())", ["app_lab"]),
     ("app", "undo brings the old weights back", "comparison.cpp", "run.weights = before.weights;", "if (!$M) run.weights = before.weights;", ["app_lab"]),
 

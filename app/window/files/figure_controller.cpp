@@ -69,7 +69,7 @@ void FigureController::explain(const PlotView& plot) {
 
 /// What is written to a file is of every step.
 bool FigureController::isReadToItsEnd() {
-    const QString line = lab_.notReadYet();
+    const QString line = notReadYet(lab_.comparison());
     if (!line.isEmpty()) views_.banner->showMessage(line);
     return line.isEmpty();
 }
@@ -77,11 +77,11 @@ bool FigureController::isReadToItsEnd() {
 void FigureController::exportPanel(const widgets::PanelCell& cell) {
     if (!isReadToItsEnd()) return;
     widgets::FigureSpec spec;
-    if (!lab_.sessionPath().isEmpty()) spec.sessions << lab_.sessionPath();
+    if (!lab_.session().path().isEmpty()) spec.sessions << lab_.session().path();
     spec.panel = cell.panel();
     spec.options = cell.options();
-    if (lab_.step() != Lab::kNewest) spec.step = lab_.step();
-    if (lab_.groups().any()) spec.group_by = "seed";
+    if (lab_.view().step() != LabView::kNewest) spec.step = lab_.view().step();
+    if (lab_.view().groups().any()) spec.group_by = "seed";
     auto* dialog = new widgets::ExportDialog(cell.plot()->figure(), cell.plot()->viewState(), recipeText(),
                                              std::move(spec), window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -132,23 +132,26 @@ void FigureController::copyPlot(const PlotView& plot) {
 
 QString FigureController::recipeText() const {
     std::string text;
-    for (const LabRun& run : lab_.runs()) text += (text.empty() ? "" : "\n") + run.data->recipe.text();
+    for (const LabRun& run : lab_.comparison().runs)
+        text += (text.empty() ? "" : "\n") + run.data->recipe.text();
     return QString::fromStdString(text);
 }
 
 void FigureController::copyExperiment() {
-    QApplication::clipboard()->setText(QString::fromStdString(recipe_json(lab_.selected().recipe)));
-    views_.banner->showMessage(
-        tr("Copied the recipe of %1").arg(QString::fromStdString(lab_.selected().data->name)));
+    QApplication::clipboard()->setText(
+        QString::fromStdString(recipe_json(lab_.comparison().selectedRun().recipe)));
+    views_.banner->showMessage(tr("Copied the recipe of %1")
+                                   .arg(QString::fromStdString(lab_.comparison().selectedRun().data->name)));
 }
 
 void FigureController::pasteExperiment() {
     try {
         Recipe recipe = parse_recipe(QApplication::clipboard()->text().toStdString(), "clipboard");
         complete_without_data(recipe);  // what only the data can tell, the engine fills in
-        lab_.useRecipe(recipe, tr("paste experiment"));
+        lab_.runs().useRecipe(recipe, tr("paste experiment"));
         views_.banner->showMessage(
-            tr("Pasted the recipe into %1").arg(QString::fromStdString(lab_.selected().data->name)));
+            tr("Pasted the recipe into %1")
+                .arg(QString::fromStdString(lab_.comparison().selectedRun().data->name)));
     } catch (const std::exception& error) {
         views_.banner->showMessage(QString::fromUtf8(error.what()));
     }

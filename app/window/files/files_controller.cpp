@@ -28,7 +28,7 @@ QString askWhereToSaveSession(QWidget* parent, const Lab& lab) {
 
 QString sessionFileName(const Lab& lab) {
     QStringList names;
-    for (const LabRun& run : lab.runs()) names << QString::fromStdString(run.data->name);
+    for (const LabRun& run : lab.comparison().runs) names << QString::fromStdString(run.data->name);
     constexpr qsizetype kMax = 3;
     const qsizetype left = names.size() - kMax;
     if (left > 0) names = names.mid(0, kMax) << FilesController::tr("%1 more").arg(left);
@@ -40,9 +40,10 @@ QString sessionFileName(const Lab& lab) {
 
 FilesController::FilesController(Lab& lab, widgets::Banner& banner, ViewText view, QWidget* window)
     : QObject(window), lab_(lab), banner_(banner), view_(std::move(view)), window_(window) {
-    connect(&lab_, &Lab::sessionOpened, this, &FilesController::applyOpened);
-    connect(&lab_, &Lab::sessionSaved, this, &FilesController::applySaved);
-    connect(&lab_, &Lab::savingFailed, this, [this](quint64 token) { after_saving_.erase(token); });
+    connect(&lab_.session(), &LabSession::opened, this, &FilesController::applyOpened);
+    connect(&lab_.session(), &LabSession::saved, this, &FilesController::applySaved);
+    connect(&lab_.session(), &LabSession::savingFailed, this,
+            [this](quint64 token) { after_saving_.erase(token); });
 }
 
 void FilesController::applyOpened(const OpenedSessionPtr& session) {
@@ -67,18 +68,18 @@ void FilesController::applySaved(const QString& path, quint64 token, bool presen
 }
 
 void FilesController::openSession(const QString& path) {
-    lab_.openSession(path);
+    lab_.session().open(path);
 }
 
 quint64 FilesController::saveSession(const QString& path, bool on_purpose) {
-    return lab_.saveSession(path, view_.keep(), on_purpose);
+    return lab_.session().save(path, view_.keep(), on_purpose);
 }
 
 void FilesController::save() {
-    if (lab_.sessionPath().isEmpty())
+    if (lab_.session().path().isEmpty())
         saveAs();
     else
-        saveSession(lab_.sessionPath());
+        saveSession(lab_.session().path());
 }
 
 void FilesController::saveAs() {
@@ -109,19 +110,20 @@ void FilesController::importModel() {
                                                       tr("Models (*.safetensors *.bin)"));
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
-    lab_.importModel(path);
+    lab_.runs().importModel(path);
 }
 
 void FilesController::newComparison() {
-    leaving(tr("New comparison"), [this] { lab_.startOver(); });
+    leaving(tr("New comparison"), [this] { lab_.session().startOver(); });
 }
 
 void FilesController::leaving(const QString& title, std::function<void()> then) {
-    if (!lab_.unsaved() && !lab_.anyTraining()) return then();
+    if (!lab_.session().unsaved() && !lab_.comparison().anyTraining()) return then();
     if (requested_) return requested_->activateWindow();
     QStringList lines;
-    if (lab_.unsaved()) lines << tr("The session has changes that are not saved.");
-    if (lab_.anyTraining()) lines << tr("A training is running and will stop; its recording is kept.");
+    if (lab_.session().unsaved()) lines << tr("The session has changes that are not saved.");
+    if (lab_.comparison().anyTraining())
+        lines << tr("A training is running and will stop; its recording is kept.");
     auto* box = new QMessageBox(QMessageBox::Question, title, lines.join(QLatin1Char('\n')),
                                 QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, window_);
     requested_ = box;
@@ -139,8 +141,8 @@ void FilesController::leaving(const QString& title, std::function<void()> then) 
 }
 
 void FilesController::saveAndThen(std::function<void()> then) {
-    const bool asks = lab_.sessionPath().isEmpty();
-    const QString path = asks ? askWhereToSaveSession(window_, lab_) : lab_.sessionPath();
+    const bool asks = lab_.session().path().isEmpty();
+    const QString path = asks ? askWhereToSaveSession(window_, lab_) : lab_.session().path();
     if (!path.isEmpty()) after_saving_[saveSession(path, asks)] = std::move(then);
 }
 

@@ -36,8 +36,8 @@ class FilesController : public QObject {
     void confirmAndOpen(const QString& path);
     /// Asks which file.
     void open();
-    /// Writes the session there and remembers the path. Returns Lab's token of it; `on_purpose`: see
-    /// Lab::saveSession().
+    /// Writes the session there and remembers the path. Returns the token and takes
+    /// `on_purpose` of LabSession::save().
     quint64 saveSession(const QString& path, bool on_purpose = false);
     void save();
     void saveAs();

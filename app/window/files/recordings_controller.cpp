@@ -37,28 +37,29 @@ RecordingsController::RecordingsController(Lab& lab, const Places& places, const
     list_later_.setSingleShot(true);
     list_later_.setInterval(kListAgain);
     connect(&list_later_, &QTimer::timeout, this, [this] {
-        if (isShown()) lab_.listRecordings();
+        if (isShown()) lab_.recordings().list();
     });
     connect(&lab_, &Lab::runsChanged, this, [this] {
         if (drawer_->isVisible()) showCompared();
         listLater();
     });
     connect(&lab_, &Lab::dataChanged, this, &RecordingsController::listLater);
-    connect(&lab_, &Lab::recordingsListed, this, [this](const QList<RecordingRow>& rows, bool complete) {
-        drawer_->setRows(rows, complete);
-        fillSpace();
-    });
-    connect(&lab_, &Lab::curveRead, drawer_, &RunsDrawer::setCurve);
-    connect(&lab_, &Lab::recordingTrashed, this, &RecordingsController::takeTrashed);
+    connect(&lab_.recordings(), &Recordings::listed, this,
+            [this](const QList<RecordingRow>& rows, bool complete) {
+                drawer_->setRows(rows, complete);
+                fillSpace();
+            });
+    connect(&lab_.recordings(), &Recordings::curveRead, drawer_, &RunsDrawer::setCurve);
+    connect(&lab_.recordings(), &Recordings::trashed, this, &RecordingsController::takeTrashed);
     connectDrawer();
 }
 
 void RecordingsController::connectDrawer() {
     connect(drawer_, &RunsDrawer::shown, this, [this] {
         showCompared();
-        lab_.listRecordings();
+        lab_.recordings().list();
     });
-    connect(drawer_, &RunsDrawer::addRequested, &lab_, &Lab::addRecordings);
+    connect(drawer_, &RunsDrawer::addRequested, &lab_.recordings(), &Recordings::add);
     connect(drawer_, &RunsDrawer::trashRequested, this, &RecordingsController::confirmTrash);
     connect(drawer_, &RunsDrawer::curveRequested, this, &RecordingsController::giveCurve);
     connect(drawer_, &RunsDrawer::spaceRequested, this, &RecordingsController::showSpace);
@@ -81,7 +82,7 @@ void RecordingsController::listLater() {
 
 void RecordingsController::showCompared() {
     std::map<QString, QString> names;
-    for (const LabRun& run : lab_.runs())
+    for (const LabRun& run : lab_.comparison().runs)
         if (!run.recording.empty())
             names[QString::fromStdString(run.recording)] = QString::fromStdString(run.data->name);
     drawer_->setCompared(std::move(names));
@@ -90,8 +91,8 @@ void RecordingsController::showCompared() {
 /// That of a run in training is here; a file that is being written is not read.
 void RecordingsController::giveCurve(const QString& path) {
     const RecordingRow* row = drawer_->row(path);
-    if (!row || !row->live) return lab_.readCurve(path);
-    const LabRun* run = lab_.recordedIn(path);
+    if (!row || !row->live) return lab_.recordings().readCurve(path);
+    const LabRun* run = recordedIn(lab_.comparison(), path);
     const auto* losses = run ? run->data->steps.find("loss") : nullptr;
     drawer_->setCurve(path, losses ? widgets::curveOf(*losses) : RecordingCurve{});
 }
@@ -105,7 +106,7 @@ void RecordingsController::showSpace() {
     connect(space_, &SpaceDialog::trashRequested, this, &RecordingsController::trashAll);
     connect(space_, &SpaceDialog::undoRequested, this, &RecordingsController::undoTrash);
     fillSpace();
-    lab_.listRecordings();
+    lab_.recordings().list();
     space_->show();
 }
 
@@ -117,7 +118,7 @@ void RecordingsController::fillSpace() {
                                 row.bytes, row.checkpoint_bytes};
         if (row.live)
             shown.kept = tr("in training");
-        else if (lab_.recordedIn(row.path))
+        else if (recordedIn(lab_.comparison(), row.path))
             shown.kept = tr("in the comparison");
         rows.push_back(std::move(shown));
     }
@@ -127,7 +128,7 @@ void RecordingsController::fillSpace() {
 void RecordingsController::confirmTrash(const QString& path, const QString& name) {
     banner_.showMessage(
         tr("Move the recording of %1 to the trash?").arg(name),
-        {{tr("Move to trash"), [this, path] { lab_.trashRecording(path); }}, {tr("Keep"), [] {}}});
+        {{tr("Move to trash"), [this, path] { lab_.recordings().trash(path); }}, {tr("Keep"), [] {}}});
     banner_.raise();
 }
 
@@ -136,15 +137,15 @@ void RecordingsController::trashAll(const QStringList& paths) {
     trashed_.clear();
     moved_ = 0;
     if (space_) space_->setUndo({});
-    for (const QString& path : paths) lab_.trashRecording(path);
+    for (const QString& path : paths) lab_.recordings().trash(path);
 }
 
 void RecordingsController::takeTrashed(const QString& path, const Moved& files) {
-    lab_.listRecordings();
+    lab_.recordings().list();
     const QString name = QFileInfo(path).fileName();
     if (!trashing_.removeOne(path) || !space_) {
         banner_.showMessage(tr("Moved %1 to the trash").arg(name),
-                            {{tr("Undo"), [this, files] { lab_.untrash(files); }}});
+                            {{tr("Undo"), [this, files] { lab_.recordings().untrash(files); }}});
         return;
     }
     trashed_ += files;
@@ -154,7 +155,7 @@ void RecordingsController::takeTrashed(const QString& path, const Moved& files) 
 }
 
 void RecordingsController::undoTrash() {
-    lab_.untrash(std::exchange(trashed_, {}));
+    lab_.recordings().untrash(std::exchange(trashed_, {}));
     moved_ = 0;
     if (space_) space_->setUndo({});
 }
@@ -233,7 +234,7 @@ void RecordingsController::drop(const QDropEvent& event) {
         const RecordingRow* row = drawer_->row(path);
         if (row && row->damage.isEmpty()) paths << row->path;
     }
-    lab_.addRecordings(paths);
+    lab_.recordings().add(paths);
 }
 
 }  // namespace normscope::app

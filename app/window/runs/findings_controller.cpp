@@ -21,17 +21,18 @@ QString text(const std::string& s) {
 
 /// The group whose remedies are shown; else that of the selected run.
 std::size_t groupOfRemedies(const Lab& lab) {
-    const RemedyTrials* trials = lab.remedyTrials();
-    for (std::size_t i = 0; trials && i < lab.runs().size(); ++i)
-        if (lab.runs()[i].id == trials->run) return lab.groups().groupOf(i);
-    return lab.groups().groupOf(static_cast<std::size_t>(lab.selectedRun()));
+    const RemedyTrials* trials = lab.remedies().trials();
+    for (std::size_t i = 0; trials && i < lab.comparison().runs.size(); ++i)
+        if (lab.comparison().runs[i].id == trials->run) return lab.view().groups().groupOf(i);
+    return lab.view().groups().groupOf(static_cast<std::size_t>(lab.comparison().selected));
 }
 
 /// The groups in the order in which they get a column.
 std::vector<std::size_t> byPriority(const Lab& lab) {
-    std::vector<std::size_t> order{lab.groups().groupOf(static_cast<std::size_t>(lab.selectedRun()))};
+    std::vector<std::size_t> order{
+        lab.view().groups().groupOf(static_cast<std::size_t>(lab.comparison().selected))};
     if (const std::size_t other = groupOfRemedies(lab); other != order.front()) order.push_back(other);
-    for (std::size_t g = 0; g < lab.groups().groups.size(); ++g)
+    for (std::size_t g = 0; g < lab.view().groups().groups.size(); ++g)
         if (std::find(order.begin(), order.end(), g) == order.end()) order.push_back(g);
     return order;
 }
@@ -57,7 +58,7 @@ widgets::BandNumber medianLoss(const GroupSummary& summary) {
 }
 
 widgets::ColumnContent ofGroup(const Lab& lab, std::size_t index) {
-    const GroupSummary summary = groupSummary(lab, lab.groups().groups[index]);
+    const GroupSummary summary = groupSummary(lab, lab.view().groups().groups[index]);
     return {summary.name,          static_cast<int>(index), {},
             {medianLoss(summary)}, summary.outcomes,        summary.outcome};
 }
@@ -66,20 +67,20 @@ widgets::ColumnContent ofGroup(const Lab& lab, std::size_t index) {
 struct Inputs {
     widgets::PanelInput growth, gradients;
     explicit Inputs(const Lab& lab)
-        : growth(lab.panelInput("growth", {})), gradients(lab.panelInput("gradients", {})) {}
+        : growth(lab.view().panelInput("growth", {})), gradients(lab.view().panelInput("gradients", {})) {}
 };
 
 widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
-    const std::size_t run = lab.groups().groups[group].members.front();
-    const RunData& data = *lab.runs()[run].data;
+    const std::size_t run = lab.view().groups().groups[group].members.front();
+    const RunData& data = *lab.comparison().runs[run].data;
     widgets::ColumnContent content;
     content.name = QString::fromStdString(data.name);
     content.hue = static_cast<int>(group);
-    content.headline = headline(data, lab.step());
+    content.headline = headline(data, lab.view().step());
     if (content.headline.title.empty())
         content.numbers = widgets::runNumbers(inputs.growth, inputs.gradients, run);
     QStringList sentences;
-    for (const Finding& finding : findings(data, lab.exploring() ? 0 : lab.step()))
+    for (const Finding& finding : findings(data, lab.comparison().exploring() ? 0 : lab.view().step()))
         sentences << QString::fromStdString(finding.text);
     content.findings = sentences.join(u'\n');
     return content;
@@ -87,7 +88,7 @@ widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t g
 
 widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     widgets::RemedyTable::Row row;
-    const auto& runs = lab.runs();
+    const auto& runs = lab.comparison().runs;
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
     if (run == runs.end()) {
         row.outcome = QObject::tr("removed");
@@ -115,7 +116,7 @@ widgets::RemedyContent::Choice choiceOf(const RemedyTrials& trials, std::size_t 
 widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
     widgets::RemedyContent content;
     content.run = trials.run;
-    const auto& runs = lab.runs();
+    const auto& runs = lab.comparison().runs;
     const auto failed =
         std::find_if(runs.begin(), runs.end(), [&](const LabRun& run) { return run.id == trials.run; });
     content.hue = static_cast<int>(failed - runs.begin());
@@ -138,7 +139,7 @@ widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
 
 widgets::FindingsContent contentOf(const Lab& lab) {
     widgets::FindingsContent content;
-    const widgets::RunGroups& groups = lab.groups();
+    const widgets::RunGroups& groups = lab.view().groups();
     for (const widgets::RunGroup& group : groups.groups) content.names << group.name;
     content.order = byPriority(lab);
     if (groups.any()) {
@@ -150,7 +151,7 @@ widgets::FindingsContent contentOf(const Lab& lab) {
             return ofRun(lab, inputs, group);
         };
     }
-    if (const RemedyTrials* trials = lab.remedyTrials()) content.remedies = remediesOf(lab, *trials);
+    if (const RemedyTrials* trials = lab.remedies().trials()) content.remedies = remediesOf(lab, *trials);
     return content;
 }
 
@@ -161,13 +162,13 @@ FindingsController::FindingsController(Lab& lab, QWidget* parent)
     connect(&lab, &Lab::runsChanged, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab, &Lab::viewChanged, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab, &Lab::dataChanged, band_, &widgets::FindingsBand::refreshLater);
-    connect(&lab, &Lab::remediesChanged, band_, &widgets::FindingsBand::refreshLater);
-    connect(band_, &widgets::FindingsBand::draftsRequested, &lab, &Lab::draftRemedies);
+    connect(&lab.remedies(), &Remedies::changed, band_, &widgets::FindingsBand::refreshLater);
+    connect(band_, &widgets::FindingsBand::draftsRequested, &lab.remedies(), &Remedies::draft);
     connect(band_, &widgets::FindingsBand::tryRequested, &lab,
             [&lab](const std::string& run, const std::vector<std::size_t>& remedies) {
                 // The failed run may be another one by now.
-                if (const RemedyTrials* trials = lab.remedyTrials(); trials && trials->run == run)
-                    lab.tryRemedies(remedies);
+                if (const RemedyTrials* trials = lab.remedies().trials(); trials && trials->run == run)
+                    lab.remedies().tryOut(remedies);
             });
 }
 

@@ -29,14 +29,15 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
     GroupSummary summary;
     const int size = static_cast<int>(group.size());
     summary.name = size > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(size) : group.name;
-    for (const std::size_t i : group.members) summary.step = std::max(summary.step, lab.runs()[i].lastStep());
-    if (lab.step() != Lab::kNewest && summary.step >= 0) summary.step = lab.step();
+    for (const std::size_t i : group.members)
+        summary.step = std::max(summary.step, lab.comparison().runs[i].lastStep());
+    if (lab.view().step() != LabView::kNewest && summary.step >= 0) summary.step = lab.view().step();
     std::vector<double> losses;
     for (const std::size_t i : group.members) {
-        const RunData& run = *lab.runs()[i].data;
+        const RunData& run = *lab.comparison().runs[i].data;
         const bool before = summary.step < 0;
         const auto loss = before ? heldOutLoss(run) : widgets::lossAt(run, summary.step);
-        summary.draft |= before && loss && lab.runs()[i].drafts.count("gradients") > 0;
+        summary.draft |= before && loss && lab.comparison().runs[i].drafts.count("gradients") > 0;
         if (loss && std::isfinite(*loss)) losses.push_back(*loss);
         summary.outcomes.push_back(run.outcome.state);
     }
@@ -60,12 +61,14 @@ GroupSummary groupSummary(const Lab& lab, const widgets::RunGroup& group) {
 }
 
 QString groupTotal(const Lab& lab) {
-    return Lab::tr("%1 runs in %2 groups").arg(lab.runs().size()).arg(lab.groups().groups.size());
+    return Lab::tr("%1 runs in %2 groups")
+        .arg(lab.comparison().runs.size())
+        .arg(lab.view().groups().groups.size());
 }
 
 QString outcomeTotal(const Lab& lab) {
     std::map<RunState, int> counts;
-    for (const LabRun& run : lab.runs()) ++counts[run.data->outcome.state];
+    for (const LabRun& run : lab.comparison().runs) ++counts[run.data->outcome.state];
     QStringList parts;
     for (const auto& [state, count] : counts)
         parts << QStringLiteral("%1 %2").arg(count).arg(widgets::outcomeWord(state));

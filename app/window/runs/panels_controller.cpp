@@ -9,24 +9,24 @@ namespace normscope::app {
 PanelsController::PanelsController(Lab& lab, QWidget* parent)
     : QObject(parent), lab_(lab), grid_(new widgets::PanelGrid(*this, parent)) {
     grid_->setObjectName(QStringLiteral("panelGrid"));
-    const auto measureShown = [this] { lab_.setVisibleProbes(grid_->shownProbes()); };
+    const auto measureShown = [this] { lab_.view().setVisibleProbes(grid_->shownProbes()); };
     measureShown();
     connect(grid_, &widgets::PanelGrid::shownProbesChanged, this, measureShown);
-    connect(grid_, &widgets::PanelGrid::layerPicked, &lab_, &Lab::selectLayer);
-    connect(grid_, &widgets::PanelGrid::stepPicked, &lab_, &Lab::setStep);
+    connect(grid_, &widgets::PanelGrid::layerPicked, &lab_.view(), &LabView::selectLayer);
+    connect(grid_, &widgets::PanelGrid::stepPicked, &lab_.view(), &LabView::setStep);
     connect(&lab_, &Lab::dataChanged, grid_, &widgets::PanelGrid::refresh);
     connect(&lab_, &Lab::viewChanged, grid_, &widgets::PanelGrid::refreshAll);
-    connect(&lab_, &Lab::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
+    connect(&lab_.knobs(), &Knobs::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
 }
 
 widgets::FigureKey PanelsController::figureKey(const std::string& panel,
                                                const widgets::PanelOptions& options) const {
-    return lab_.figureKey(panel, options);
+    return lab_.view().figureKey(panel, options);
 }
 
 widgets::Figure PanelsController::figure(const std::string& panel,
                                          const widgets::PanelOptions& options) const {
-    return lab_.figure(panel, options);
+    return lab_.view().figure(panel, options);
 }
 
 }  // namespace normscope::app

@@ -42,9 +42,10 @@ QString shareOf(double ratio) {
 }  // namespace
 
 QString presentationHeadline(const Lab& lab) {
-    const qint64 step = lab.exploring() ? 0 : std::min(lab.step(), lab.lastStep());
+    const qint64 step =
+        lab.comparison().exploring() ? 0 : std::min(lab.view().step(), lab.comparison().lastStep());
     // At the end, or scrubbed to its step, the failure is the news.
-    for (const LabRun& run : lab.runs())
+    for (const LabRun& run : lab.comparison().runs)
         if (const Headline failed = headline(*run.data);
             !failed.title.empty() && run.trained() && step >= run.lastStep()) {
             const QString title = QString::fromStdString(failed.title);
@@ -52,7 +53,7 @@ QString presentationHeadline(const Lab& lab) {
         }
     const LabRun* most = nullptr;
     double ratio = 1;
-    for (const LabRun& run : lab.runs()) {
+    for (const LabRun& run : lab.comparison().runs) {
         const auto now = gradientRatio(*run.data, step);
         if (!now) continue;
         if (!std::isfinite(*now) || *now <= 0)

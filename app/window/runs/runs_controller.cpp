@@ -64,7 +64,7 @@ QString outcomesOf(const widgets::RunGroup& group) {
 QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
     QStringList lines;
     for (const std::size_t i : group.members) {
-        const LabRun& run = lab.runs()[i];
+        const LabRun& run = lab.comparison().runs[i];
         const std::string& text = run.rejection.empty() ? run.data->outcome.text : run.rejection;
         QString line = RunsController::tr("seed %1: %2")
                            .arg(run.live.train.seed)
@@ -77,16 +77,17 @@ QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
 
 std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
     std::vector<widgets::ComparedRun> all;
-    const std::vector<std::size_t> shown = lab.onePerGroup();
+    const std::vector<std::size_t> shown = lab.view().onePerGroup();
     for (std::size_t g = 0; g < shown.size(); ++g) {
-        const LabRun& run = lab.runs()[shown[g]];
+        const LabRun& run = lab.comparison().runs[shown[g]];
         widgets::ComparedRun compared{static_cast<int>(shown[g]), static_cast<int>(g),
                                       QString::fromStdString(run.data->name)};
         compared.fixed = run.pinned;
         compared.values.push_back(widgets::recipeValues(run.recipe));
-        for (const std::size_t i : lab.groups().groups[g].members) {
-            compared.selected |= static_cast<int>(i) == lab.selectedRun();
-            if (i != shown[g]) compared.values.push_back(widgets::recipeValues(lab.runs()[i].recipe));
+        for (const std::size_t i : lab.view().groups().groups[g].members) {
+            compared.selected |= static_cast<int>(i) == lab.comparison().selected;
+            if (i != shown[g])
+                compared.values.push_back(widgets::recipeValues(lab.comparison().runs[i].recipe));
         }
         all.push_back(std::move(compared));
     }
@@ -95,23 +96,24 @@ std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
 
 /// On which runs the knobs act.
 QString scopeOf(const Lab& lab) {
-    const auto& groups = lab.groups().groups;
-    const auto free =
-        std::count_if(lab.runs().begin(), lab.runs().end(), [](const LabRun& run) { return !run.pinned; });
-    if (lab.linked() && free > 1)
+    const auto& groups = lab.view().groups().groups;
+    const auto free = std::count_if(lab.comparison().runs.begin(), lab.comparison().runs.end(),
+                                    [](const LabRun& run) { return !run.pinned; });
+    if (lab.comparison().linked && free > 1)
         return free == 2 ? RunsController::tr("linked, both runs")
                          : RunsController::tr("linked, %1 runs").arg(free);
     for (const widgets::RunGroup& group : groups)
         for (const std::size_t i : group.members)
-            if (static_cast<int>(i) == lab.selectedRun())
+            if (static_cast<int>(i) == lab.comparison().selected)
                 return RunsController::tr("%1 only").arg(
-                    group.size() > 1 ? group.name : QString::fromStdString(lab.selected().data->name));
+                    group.size() > 1 ? group.name
+                                     : QString::fromStdString(lab.comparison().selectedRun().data->name));
     return {};
 }
 
 /// Another run whose scheme has another name and places the same norms, with the same recipe otherwise.
 QString identicalTo(const Lab& lab, const LabRun& run) {
-    for (const LabRun& other : lab.runs()) {
+    for (const LabRun& other : lab.comparison().runs) {
         if (other.id == run.id || other.pinned || other.recipe.stack.scheme == run.recipe.stack.scheme)
             continue;
         Recipe renamed = other.recipe;
@@ -127,24 +129,25 @@ QString identicalTo(const Lab& lab, const LabRun& run) {
 
 /// -1 where no run has this id.
 int indexOf(const Lab& lab, const QString& id) {
-    for (std::size_t i = 0; i < lab.runs().size(); ++i)
-        if (QString::fromStdString(lab.runs()[i].id) == id) return static_cast<int>(i);
+    for (std::size_t i = 0; i < lab.comparison().runs.size(); ++i)
+        if (QString::fromStdString(lab.comparison().runs[i].id) == id) return static_cast<int>(i);
     return -1;
 }
 
 }  // namespace
 
 QStringList comparisonNames(const Lab& lab) {
-    const widgets::RunGroups& groups = lab.groups();
+    const widgets::RunGroups& groups = lab.view().groups();
     QStringList names, groups_named;
-    if (const QFileInfo file(lab.sessionPath()); !lab.sessionPath().isEmpty())
+    if (const QFileInfo file(lab.session().path()); !lab.session().path().isEmpty())
         names << file.fileName() << file.completeBaseName();
     for (const widgets::RunGroup& group : groups.groups)
-        groups_named << (group.size() > 1 ? QStringLiteral("%1 ×%2").arg(group.name).arg(group.size())
-                                          : QString::fromStdString(lab.runs()[group.members[0]].data->name));
+        groups_named << (group.size() > 1
+                             ? QStringLiteral("%1 ×%2").arg(group.name).arg(group.size())
+                             : QString::fromStdString(lab.comparison().runs[group.members[0]].data->name));
     names << groups_named.join(QStringLiteral(" | "));
     if (groups.any()) names << groups.count();
-    const std::size_t runs = lab.runs().size();
+    const std::size_t runs = lab.comparison().runs.size();
     return names << (runs == 1 ? RunsController::tr("1 run") : RunsController::tr("%1 runs").arg(runs));
 }
 
@@ -166,28 +169,28 @@ RunsController::RunsController(Lab& lab, const SweepController& sweeps, const Vi
 void RunsController::connectLab() {
     connect(&lab_, &Lab::runsChanged, this, &RunsController::showSoon);
     connect(&lab_, &Lab::noticesChanged, this, &RunsController::showSoon);
-    connect(&lab_, &Lab::draggingChanged, this, [this](bool dragging) {
+    connect(&lab_.knobs(), &Knobs::draggingChanged, this, [this](bool dragging) {
         if (!dragging) show();
     });
     connect(&lab_, &Lab::viewChanged, this, [this] {
-        if (lab_.selectedLayer() >= 0)
-            views_.stack->select(lab_.selectedLayer(), views_.stack->selectedSublayer());
+        if (lab_.view().selectedLayer() >= 0)
+            views_.stack->select(lab_.view().selectedLayer(), views_.stack->selectedSublayer());
         showRibbons();
     });
     const auto later = [this] {
         if (!title_later_.isActive()) title_later_.start();
     };
     connect(&lab_, &Lab::trainingChanged, this, later);
-    connect(&lab_, &Lab::measuringChanged, this, later);
+    connect(&lab_.measurement(), &Measurement::changed, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
-    connect(&lab_, &Lab::sessionPathChanged, this, &RunsController::showTitle);
-    connect(&lab_, &Lab::sessionSaved, this, &RunsController::showTitle);
-    connect(lab_.undoStack(), &QUndoStack::cleanChanged, this, &RunsController::showTitle);
+    connect(&lab_.session(), &LabSession::pathChanged, this, &RunsController::showTitle);
+    connect(&lab_.session(), &LabSession::saved, this, &RunsController::showTitle);
+    connect(lab_.runs().undoStack(), &QUndoStack::cleanChanged, this, &RunsController::showTitle);
 }
 
 /// While a knob is dragged the figures come first: they would wait for chips, knobs and stack at every move.
 void RunsController::showSoon() {
-    if (!lab_.dragging()) return show();
+    if (!lab_.knobs().dragging()) return show();
     if (!show_later_.isActive()) show_later_.start();
 }
 
@@ -206,75 +209,76 @@ void RunsController::connectStrip() {
     }
     strip->setPresets(names, titles);
     connect(strip, &RunStrip::runSelected, this, [this](const QString& id) {
-        if (const int run = indexOf(lab_, id); run >= 0) lab_.selectRun(run);
+        if (const int run = indexOf(lab_, id); run >= 0) lab_.runs().select(run);
     });
     connect(strip, &RunStrip::runMenuRequested, this, [this, strip](const QString& id, const QPoint& at) {
         Q_EMIT strip->runSelected(id);
         Q_EMIT runMenuRequested(at);
     });
     connect(strip, &RunStrip::runRenamed, this, [this](const QString& id, const QString& name) {
-        if (const int run = indexOf(lab_, id); run >= 0) lab_.renameRun(run, name);
+        if (const int run = indexOf(lab_, id); run >= 0) lab_.runs().rename(run, name);
     });
     connect(strip, &RunStrip::compareRequested, this, &RunsController::addComparison);
-    connect(strip, &RunStrip::presetChosen, &lab_, &Lab::loadPreset);
+    connect(strip, &RunStrip::presetChosen, &lab_.runs(), &RunList::loadPreset);
 }
 
 void RunsController::connectKnobs() {
-    connect(views_.knobs, &widgets::KnobPanel::keyDragStarted, &lab_, &Lab::beginDrag);
-    connect(views_.knobs, &widgets::KnobPanel::keyChanging, &lab_, &Lab::dragKey);
+    connect(views_.knobs, &widgets::KnobPanel::keyDragStarted, &lab_.knobs(), &Knobs::beginDrag);
+    connect(views_.knobs, &widgets::KnobPanel::keyChanging, &lab_.knobs(), &Knobs::dragKey);
     connect(views_.knobs, &widgets::KnobPanel::keyCommitted, this,
             [this](const QString& key, const QVariant&, const QVariant& value) {
-                lab_.commitKey(key, value);
-                if (key == u"data.source" && lab_.selected().needsFile())
+                lab_.knobs().commitKey(key, value);
+                if (key == u"data.source" && lab_.comparison().selectedRun().needsFile())
                     qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))
                         ->chooseFile();
             });
     connect(views_.knobs, &widgets::KnobPanel::runKeyCommitted, &lab_,
             [this](int run, const QString& key, const QVariant&, const QVariant& value) {
-                lab_.commitKeyOf(run, key, value);
+                lab_.knobs().commitKeyOf(run, key, value);
             });
-    connect(views_.knobs, &widgets::KnobPanel::linkToggled, &lab_, &Lab::setLinked);
+    connect(views_.knobs, &widgets::KnobPanel::linkToggled, &lab_.runs(), &RunList::setLinked);
     views_.knobs->differences()->setPresets(presets_);
     QStringList precisions;
     for (const Precision precision : cpu_precisions()) precisions << QLatin1String(word_of(precision));
     views_.knobs->setAvailable(QStringLiteral("precision"), precisions);
-    connect(views_.knobs->differences(), &widgets::DiffList::keyResetRequested, &lab_, &Lab::resetKey);
+    connect(views_.knobs->differences(), &widgets::DiffList::keyResetRequested, &lab_.knobs(),
+            &Knobs::resetKey);
 }
 
 void RunsController::connectStack() {
-    connect(views_.stack, &widgets::StackView::normToggled, &lab_, &Lab::setNorm);
-    connect(views_.stack, &widgets::StackView::layersEdited, &lab_, &Lab::setLayers);
+    connect(views_.stack, &widgets::StackView::normToggled, &lab_.knobs(), &Knobs::setNorm);
+    connect(views_.stack, &widgets::StackView::layersEdited, &lab_.knobs(), &Knobs::setLayers);
     connect(views_.stack, &widgets::StackView::layerHovered, views_.grid, &widgets::PanelGrid::showLayer);
     connect(views_.stack, &widgets::StackView::layerSelected, this,
-            [this](int layer) { lab_.selectLayer(layer); });
+            [this](int layer) { lab_.view().selectLayer(layer); });
 }
 
 void RunsController::show() {
     show_later_.stop();
-    const widgets::RunGroups& groups = lab_.groups();
-    const std::vector<std::size_t> shown = lab_.onePerGroup();
+    const widgets::RunGroups& groups = lab_.view().groups();
+    const std::vector<std::size_t> shown = lab_.view().onePerGroup();
     std::vector<Recipe> recipes;
     // A chip describes what is drawn: knobs moved after training belong to another run.
     for (const std::size_t i : shown) {
-        const LabRun& run = lab_.runs()[i];
+        const LabRun& run = lab_.comparison().runs[i];
         recipes.push_back(run.trained() || run.isTraining() ? run.live : run.recipe);
     }
     auto differences = widgets::runDifferences(recipes);
     // A run that is named after its scheme need not state it again.
     for (std::size_t g = 0; g < shown.size(); ++g) {
-        const LabRun& run = lab_.runs()[shown[g]];
+        const LabRun& run = lab_.comparison().runs[shown[g]];
         const QString scheme = QString::fromUtf8(scheme_row(recipes[g].stack.scheme).title);
         if (QString::fromStdString(run.data->name).startsWith(scheme))
             differences[g].removeIf([](const QString& text) { return text.startsWith(u"scheme "); });
     }
     std::vector<widgets::RunLabel> labels;
     for (std::size_t g = 0; g < shown.size(); ++g) {
-        const LabRun& run = lab_.runs()[shown[g]];
+        const LabRun& run = lab_.comparison().runs[shown[g]];
         const widgets::RunGroup& group = groups.groups[g];
         RunState state = run.data->outcome.state;
         if (state == RunState::Prepared && !run.rejection.empty()) state = RunState::Failed;
         if (group.size() > 1) state = group.outcomes.front().first;
-        if (state == RunState::Running && !lab_.playing()) state = RunState::Paused;
+        if (state == RunState::Running && !lab_.training().playing()) state = RunState::Paused;
         widgets::RunLabel label{
             QString::fromStdString(run.id),
             QString::fromStdString(run.data->name),
@@ -292,36 +296,36 @@ void RunsController::show() {
         labels.push_back(std::move(label));
     }
     views_.strip->setRuns(labels);
-    views_.strip->setSelected(QString::fromStdString(lab_.selected().id));
+    views_.strip->setSelected(QString::fromStdString(lab_.comparison().selectedRun().id));
     showTitle();
     showKnobs();
 }
 
 void RunsController::showTitle() {
     const QString name =
-        lab_.sessionPath().isEmpty() ? tr("untitled") : QFileInfo(lab_.sessionPath()).fileName();
+        lab_.session().path().isEmpty() ? tr("untitled") : QFileInfo(lab_.session().path()).fileName();
     window_->setWindowTitle(QStringLiteral("%1[*] — Normscope").arg(name));
-    window_->setWindowModified(lab_.unsaved());
+    window_->setWindowModified(lab_.session().unsaved());
     views_.strip->title()->setNames(comparisonNames(lab_));
-    views_.strip->title()->setState(lab_.unsaved()                 ? tr("not saved")
-                                    : lab_.sessionPath().isEmpty() ? QString()
-                                                                   : tr("saved"));
+    views_.strip->title()->setState(lab_.session().unsaved()          ? tr("not saved")
+                                    : lab_.session().path().isEmpty() ? QString()
+                                                                      : tr("saved"));
 }
 
 void RunsController::showKnobs() {
-    const Recipe& shown = lab_.selected().recipe;
+    const Recipe& shown = lab_.comparison().selectedRun().recipe;
     views_.knobs->setRecipe(shown, defaultsFor(shown));
     views_.foot->setRecipe(shown);
     views_.knobs->setCompared(comparedRuns(lab_));
     views_.knobs->setScope(sweeps_.shown() ? tr("base of the next sweep") : scopeOf(lab_),
                            tr("one run alone"));
-    views_.knobs->setLinked(lab_.linked());
+    views_.knobs->setLinked(lab_.comparison().linked);
     views_.stack->setSpec(shown.stack);
     showNotices();
 }
 
 void RunsController::showNotices() {
-    const LabRun& run = lab_.selected();
+    const LabRun& run = lab_.comparison().selectedRun();
     QStringList warned;
     if (run.needsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
     if (const QString line = identicalTo(lab_, run); !line.isEmpty()) warned << line;
@@ -332,17 +336,17 @@ void RunsController::showNotices() {
 }
 
 void RunsController::showRibbons() {
-    const widgets::RunGroups& groups = lab_.groups();
-    views_.stack->setRibbons(widgets::gradientRibbons(lab_.panelInput("gradients", {}), groups),
-                             groups.groupOf(static_cast<std::size_t>(lab_.selectedRun())));
+    const widgets::RunGroups& groups = lab_.view().groups();
+    views_.stack->setRibbons(widgets::gradientRibbons(lab_.view().panelInput("gradients", {}), groups),
+                             groups.groupOf(static_cast<std::size_t>(lab_.comparison().selected)));
 }
 
 void RunsController::addComparison() {
-    lab_.addRun(lab_.selected().recipe);
+    lab_.runs().add(lab_.comparison().selectedRun().recipe);
 }
 
 void RunsController::renameSelected() {
-    views_.strip->editName(QString::fromStdString(lab_.selected().id));
+    views_.strip->editName(QString::fromStdString(lab_.comparison().selectedRun().id));
 }
 
 }  // namespace normscope::app

@@ -41,16 +41,16 @@ SideRailController::SideRailController(Lab& lab, SideRail& rail) : QObject(&rail
 
 void SideRailController::refresh() {
     // One run of each group of seeds, in the group's colour.
-    const std::vector<std::size_t> shown = lab_.onePerGroup();
+    const std::vector<std::size_t> shown = lab_.view().onePerGroup();
     std::vector<Recipe> recipes;
-    for (const std::size_t i : shown) recipes.push_back(lab_.runs()[i].recipe);
+    for (const std::size_t i : shown) recipes.push_back(lab_.comparison().runs[i].recipe);
     const auto differences = widgets::runDifferences(recipes);
     std::vector<widgets::RailRun> runs;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-        const RunData& run = *lab_.runs()[shown[i]].data;
+        const RunData& run = *lab_.comparison().runs[shown[i]].data;
         runs.push_back({QString::fromStdString(run.name), differences[i],
-                        widgets::diagnose(run, lab_.exploring() ? 0 : lab_.step()),
-                        eventsOf(run, lab_.step())});
+                        widgets::diagnose(run, lab_.comparison().exploring() ? 0 : lab_.view().step()),
+                        eventsOf(run, lab_.view().step())});
     }
     rail_.setRuns(std::move(runs));
 }

@@ -30,7 +30,7 @@ StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_, &Lab::dataChanged, this, &StoryGuide::pauseAtStep);
     connect(&lab_, &Lab::trainingChanged, this, [this] {
-        if (!lab_.playing()) pause_.reset();
+        if (!lab_.training().playing()) pause_.reset();
     });
     connect(&strip_, &widgets::StoryStrip::stepShown, this, &StoryGuide::showStep);
     connect(&strip_, &widgets::StoryStrip::ended, this, [this] {
@@ -47,8 +47,8 @@ void StoryGuide::start(const Story& story) {
         // A name like that of the recipe follows its knobs.
         names.push_back(run.name == default_run_name(run.recipe) ? std::string() : run.name);
     }
-    lab_.compare(recipes, tr("story %1").arg(QString::fromStdString(story.title)), names);
-    lab_.setLinked(true);
+    lab_.runs().compare(recipes, tr("story %1").arg(QString::fromStdString(story.title)), names);
+    lab_.runs().setLinked(true);
     strip_.start(story);
 }
 
@@ -56,12 +56,13 @@ void StoryGuide::showStep() {
     const StoryStep& step = strip_.story()->steps[strip_.at()];
     done_ = 0;
     training_requested_ = false;
-    lab_.setStep(step.step ? *step.step : Lab::kNewest);
+    lab_.view().setStep(step.step ? *step.step : LabView::kNewest);
     for (const StoryAction& action : step.actions)
         if (action.kind == StoryAction::Kind::Knob) {
             // The knobs act on the runs of the story's step.
-            lab_.setLinked(!action.run);
-            if (action.run && *action.run < lab_.runs().size()) lab_.selectRun(static_cast<int>(*action.run));
+            lab_.runs().setLinked(!action.run);
+            if (action.run && *action.run < lab_.comparison().runs.size())
+                lab_.runs().select(static_cast<int>(*action.run));
         }
     action_.reset();
     follow();
@@ -69,8 +70,8 @@ void StoryGuide::showStep() {
 }
 
 bool StoryGuide::done(const StoryAction& action) const {
-    if (action.kind == StoryAction::Kind::Train) return training_requested_ && !lab_.playing();
-    const std::vector<LabRun>& runs = lab_.runs();
+    if (action.kind == StoryAction::Kind::Train) return training_requested_ && !lab_.training().playing();
+    const std::vector<LabRun>& runs = lab_.comparison().runs;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (action.run ? *action.run != i : runs[i].pinned) continue;
         const HotKnobs knobs = hot_knobs(runs[i].recipe);
@@ -86,7 +87,7 @@ void StoryGuide::follow() {
     if (!strip_.story()) return;
     const StoryStep& step = strip_.story()->steps[strip_.at()];
     std::vector<const RunData*> runs;
-    for (const LabRun& run : lab_.runs()) runs.push_back(run.data.get());
+    for (const LabRun& run : lab_.comparison().runs) runs.push_back(run.data.get());
     StoryFinding finding = check(*strip_.story(), step, runs);
     const std::size_t before = done_;
     while (done_ < step.actions.size()) {
@@ -108,18 +109,18 @@ void StoryGuide::follow() {
 
 /// Not if the training is that of another step of the story, which was shown when it began.
 bool StoryGuide::trainsForThisStep() const {
-    return lab_.playing() && (!pause_ || pause_->asked_at == strip_.at());
+    return lab_.training().playing() && (!pause_ || pause_->asked_at == strip_.at());
 }
 
 /// A reader may turn the page while it trains: the training still pauses where the page before asked for it.
 void StoryGuide::pauseAtStep() {
-    if (!strip_.story() || !lab_.playing()) return pause_.reset();
+    if (!strip_.story() || !lab_.training().playing()) return pause_.reset();
     const StoryStep& step = strip_.story()->steps[strip_.at()];
     const bool asks = done_ < step.actions.size() && step.actions[done_].kind == StoryAction::Kind::Train;
     if (asks && !pause_ && step.actions[done_].until) pause_ = {strip_.at(), *step.actions[done_].until};
     training_requested_ |= asks && trainsForThisStep();
-    if (!pause_ || lab_.lastStep() + 1 < pause_->until) return;
-    lab_.pause();
+    if (!pause_ || lab_.comparison().lastStep() + 1 < pause_->until) return;
+    lab_.training().pause();
     follow();
     pause_.reset();
 }

@@ -77,34 +77,39 @@ TrainingController::TrainingController(Lab& lab, FilesController& files, const V
         if (!later_.isActive()) later_.start();
     };
     connect(&lab_, &Lab::trainingChanged, this, later);
-    connect(&lab_, &Lab::measuringChanged, this, later);
+    connect(&lab_.measurement(), &Measurement::changed, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
-    connect(&lab_, &Lab::devicesChanged, this, &TrainingController::showDeviceChoice);
+    connect(&lab_.devices(), &Devices::changed, this, &TrainingController::showDeviceChoice);
     connect(&lab_, &Lab::runsFailed, this, &TrainingController::offerResumption);
-    connect(&lab_, &Lab::interruptedFound, this, &TrainingController::offerInterruptedRuns);
+    connect(&lab_.recordings(), &Recordings::interruptedFound, this,
+            &TrainingController::offerInterruptedRuns);
 }
 
 void TrainingController::connectTransport() {
-    connect(views_.transport, &widgets::TransportBar::play, &lab_, &Lab::play);
-    connect(views_.transport, &widgets::TransportBar::pause, &lab_, &Lab::pause);
-    connect(views_.transport, &widgets::TransportBar::singleStep, &lab_, &Lab::singleStep);
-    connect(views_.transport, &widgets::TransportBar::scrubbed, &lab_, &Lab::setStep);
-    connect(views_.transport, &widgets::TransportBar::measureHere, &lab_, &Lab::measureHere);
-    connect(views_.transport, &widgets::TransportBar::forkHere, &lab_, &Lab::forkSelected);
-    connect(views_.transport, &widgets::TransportBar::startNewRun, &lab_, &Lab::startAsNewRun);
+    connect(views_.transport, &widgets::TransportBar::play, &lab_.training(), &TrainingControl::play);
+    connect(views_.transport, &widgets::TransportBar::pause, &lab_.training(), &TrainingControl::pause);
+    connect(views_.transport, &widgets::TransportBar::singleStep, &lab_.training(),
+            &TrainingControl::singleStep);
+    connect(views_.transport, &widgets::TransportBar::scrubbed, &lab_.view(), &LabView::setStep);
+    connect(views_.transport, &widgets::TransportBar::measureHere, &lab_.measurement(),
+            &Measurement::measureHere);
+    connect(views_.transport, &widgets::TransportBar::forkHere, &lab_.training(),
+            &TrainingControl::forkSelected);
+    connect(views_.transport, &widgets::TransportBar::startNewRun, &lab_.training(),
+            &TrainingControl::startAsNewRun);
     connect(views_.transport->device(), &widgets::DeviceButton::deviceChosen, this,
             &TrainingController::chooseDevice);
-    connect(views_.transport->device(), &widgets::DeviceButton::menuOpens, &lab_, &Lab::findDevices);
+    connect(views_.transport->device(), &widgets::DeviceButton::menuOpens, &lab_.devices(), &Devices::find);
 }
 
 void TrainingController::connectPresentation() {
-    connect(views_.presentation, &widgets::Presentation::stepRequested, &lab_, &Lab::setStep);
+    connect(views_.presentation, &widgets::Presentation::stepRequested, &lab_.view(), &LabView::setStep);
     const widgets::PresentationFoot* foot = views_.presentation->foot();
-    connect(foot, &widgets::PresentationFoot::playToggled, &lab_, &Lab::togglePlay);
-    connect(foot, &widgets::PresentationFoot::scrubbed, &lab_, &Lab::setStep);
-    connect(foot, &widgets::PresentationFoot::dragStarted, &lab_, &Lab::beginDrag);
-    connect(foot, &widgets::PresentationFoot::keyChanging, &lab_, &Lab::dragKey);
-    connect(foot, &widgets::PresentationFoot::keyCommitted, &lab_, &Lab::commitKey);
+    connect(foot, &widgets::PresentationFoot::playToggled, &lab_.training(), &TrainingControl::togglePlay);
+    connect(foot, &widgets::PresentationFoot::scrubbed, &lab_.view(), &LabView::setStep);
+    connect(foot, &widgets::PresentationFoot::dragStarted, &lab_.knobs(), &Knobs::beginDrag);
+    connect(foot, &widgets::PresentationFoot::keyChanging, &lab_.knobs(), &Knobs::dragKey);
+    connect(foot, &widgets::PresentationFoot::keyCommitted, &lab_.knobs(), &Knobs::commitKey);
 }
 
 void TrainingController::show() {
@@ -112,11 +117,11 @@ void TrainingController::show() {
     std::vector<widgets::StepLane> lanes;
     qint64 planned = 0;
     double tokens = 0;
-    const auto& groups = lab_.groups().groups;
+    const auto& groups = lab_.view().groups().groups;
     for (std::size_t g = 0; g < groups.size(); ++g) {
         std::vector<const RunData*> members;
         for (const std::size_t i : groups[g].members) {
-            const LabRun& run = lab_.runs()[i];
+            const LabRun& run = lab_.comparison().runs[i];
             planned = std::max<qint64>(planned, run.live.train.steps - 1);
             for (const RunEvent& event : run.data->events)
                 marks.push_back({event.step, static_cast<int>(g),
@@ -125,39 +130,42 @@ void TrainingController::show() {
             members.push_back(run.data.get());
             if (run.isTraining() && run.trained()) tokens += last(*run.data, "tokens_per_s");
         }
-        lanes.push_back(laneOf(members, groups[g].name, static_cast<int>(g), lab_.visibleProbes()));
+        lanes.push_back(laneOf(members, groups[g].name, static_cast<int>(g), lab_.view().visibleProbes()));
     }
     const double unknown = std::nan("");
-    views_.transport->setRange(lab_.lastStep(), planned);
-    const qint64 step = lab_.exploring() ? 0 : std::min(lab_.step(), lab_.lastStep());
+    views_.transport->setRange(lab_.comparison().lastStep(), planned);
+    const qint64 step =
+        lab_.comparison().exploring() ? 0 : std::min(lab_.view().step(), lab_.comparison().lastStep());
     views_.presentation->foot()->scrubber()->setMarks(marks);
     views_.presentation->foot()->scrubber()->setLanes(lanes);
-    views_.presentation->show({lab_.lastStep(), planned, step, lab_.playing(), presentationHeadline(lab_)});
+    views_.presentation->show(
+        {lab_.comparison().lastStep(), planned, step, lab_.training().playing(), presentationHeadline(lab_)});
     views_.transport->setMarks(std::move(marks));
     views_.transport->setLanes(std::move(lanes));
     views_.transport->setStep(step);
-    const Lab::Act act = lab_.nextAct();
-    views_.transport->setPlaying(act == Lab::Act::Pause,
-                                 act == Lab::Act::Continue || act == Lab::Act::ResumeEnded);
-    views_.transport->setPreviewPending(lab_.changesPending());
-    views_.transport->setMeasuring(lab_.measuringStatus());
-    const QString obstacle = lab_.measureObstacle();
+    const TrainingControl::Act act = lab_.training().nextAct();
+    views_.transport->setPlaying(
+        act == TrainingControl::Act::Pause,
+        act == TrainingControl::Act::Continue || act == TrainingControl::Act::ResumeEnded);
+    views_.transport->setPreviewPending(lab_.comparison().changesPending());
+    views_.transport->setMeasuring(lab_.measurement().status());
+    const QString obstacle = lab_.measurement().obstacle();
     views_.transport->setMeasurable(obstacle.isEmpty(), obstacle);
-    const QString no_fork = lab_.forkObstacle();
+    const QString no_fork = lab_.training().forkObstacle();
     views_.transport->setForkable(no_fork.isEmpty(), no_fork);
-    const bool rates = lab_.anyTraining() && !lab_.exploring();
-    views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.stepMs() : unknown,
-                               rates ? 100 * lab_.probeOverhead() : unknown);
-    const DeviceUse& use = lab_.deviceUse();
+    const bool rates = lab_.comparison().anyTraining() && !lab_.comparison().exploring();
+    views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.training().stepMs() : unknown,
+                               rates ? 100 * lab_.training().probeOverhead() : unknown);
+    const DeviceUse& use = lab_.training().deviceUse();
     const bool known = rates && !use.backend.empty();
     views_.transport->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
                                    known ? memoryText(use) : QString());
-    views_.transport->device()->setTraining(lab_.anyTraining());
+    views_.transport->device()->setTraining(lab_.comparison().anyTraining());
 }
 
 void TrainingController::showDeviceChoice() {
     std::vector<widgets::DeviceEntry> entries;
-    for (const KnownDevice& device : lab_.devices()) {
+    for (const KnownDevice& device : lab_.devices().known()) {
         const std::string name = device.backend == "cpu" ? cpu_name() : device.name;
         entries.push_back(
             {QString::fromStdString(device.backend),
@@ -168,24 +176,24 @@ void TrainingController::showDeviceChoice() {
                  : QString()});
     }
     views_.transport->device()->setDevices(entries);
-    views_.transport->device()->setChosen(QString::fromStdString(lab_.backend()));
+    views_.transport->device()->setChosen(QString::fromStdString(lab_.devices().chosen()));
 }
 
 void TrainingController::offerResumption() {
     std::vector<std::string> ids;
     QStringList lines;
-    for (const auto& [id, line] : lab_.failedRuns()) {
+    for (const auto& [id, line] : lab_.training().failedRuns()) {
         ids.push_back(id);
         lines << line;
     }
-    views_.banner->showMessage(lines.join(u'\n'),
-                               {{tr("Resume on cpu"), [this, ids] { lab_.resumeRuns(ids, "cpu"); }}});
+    views_.banner->showMessage(
+        lines.join(u'\n'), {{tr("Resume on cpu"), [this, ids] { lab_.training().resumeRuns(ids, "cpu"); }}});
 }
 
 void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found) {
     const QStringList dismissed = widgets::Settings().dismissedRecordings();
     const auto shown = [this](const InterruptedRun& run) {
-        return std::any_of(lab_.runs().begin(), lab_.runs().end(),
+        return std::any_of(lab_.comparison().runs.begin(), lab_.comparison().runs.end(),
                            [&](const LabRun& r) { return r.recording == run.path.toStdString(); });
     };
     QStringList paths, names;
@@ -201,22 +209,22 @@ void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found
                                  [this, paths, settled] {
                                      files_.leaving(tr("Resume"), [this, paths, settled] {
                                          settled();
-                                         lab_.resume(paths);
+                                         lab_.session().resume(paths);
                                      });
                                  }},
                                 {tr("Open"),
                                  [this, paths, settled] {
                                      files_.leaving(tr("Open"), [this, paths, settled] {
                                          settled();
-                                         lab_.reopen(paths);
+                                         lab_.session().reopen(paths);
                                      });
                                  }},
                                 {tr("Discard offer"), settled}});
 }
 
 void TrainingController::chooseDevice(const QString& backend) {
-    lab_.chooseDevice(backend);
-    widgets::Settings().setBackend(QString::fromStdString(lab_.backend()));
+    lab_.devices().choose(backend);
+    widgets::Settings().setBackend(QString::fromStdString(lab_.devices().chosen()));
 }
 
 void TrainingController::showDevices() {
@@ -224,9 +232,9 @@ void TrainingController::showDevices() {
 }
 
 void TrainingController::resumeSelected() {
-    const LabRun& run = lab_.selected();
+    const LabRun& run = lab_.comparison().selectedRun();
     if (run.resumable())
-        lab_.resumeRuns({run.id});
+        lab_.training().resumeRuns({run.id});
     else
         views_.banner->showMessage(tr("%1 can be resumed only after it was stopped or failed")
                                        .arg(QString::fromStdString(run.data->name)));

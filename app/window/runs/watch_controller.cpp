@@ -47,12 +47,12 @@ WatchController::WatchController(Lab& lab, widgets::Banner& banner, QWidget& rat
     connect(&lab_, &Lab::watchTriggered, this, [this](const QStringList& lines) {
         const QString text = lines.join(u'\n');
         // All of them may have ended with that step.
-        if (!lab_.anyTraining()) return banner_.showMessage(text);
-        banner_.showMessage(pausedText(text), {{tr("Resume (Space)"), [this] { lab_.play(); }}});
+        if (!lab_.comparison().anyTraining()) return banner_.showMessage(text);
+        banner_.showMessage(pausedText(text), {{tr("Resume (Space)"), [this] { lab_.training().play(); }}});
     });
     connect(&lab_, &Lab::trainingChanged, this, [this] {
         // Resumed in another way.
-        if (lab_.playing() && banner_.message().startsWith(pausedText({}))) banner_.hide();
+        if (lab_.training().playing() && banner_.message().startsWith(pausedText({}))) banner_.hide();
     });
 }
 
@@ -62,15 +62,15 @@ bool WatchController::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void WatchController::editWatch() {
-    const RunIds targets = lab_.targetsOfList(QStringLiteral("watch"));
+    const RunIds targets = targetsOf(lab_.comparison(), QStringLiteral("watch"));
     QStringList names;
-    for (const LabRun& run : lab_.runs())
+    for (const LabRun& run : lab_.comparison().runs)
         if (targets.count(run.id)) names << QString::fromStdString(run.data->name);
     if (names.isEmpty()) return banner_.showMessage(tr("A reference is not trained: select another run"));
-    auto* dialog =
-        new widgets::WatchDialog(lab_.selected().recipe.watch, names.join(QStringLiteral(", ")), window_);
+    auto* dialog = new widgets::WatchDialog(lab_.comparison().selectedRun().recipe.watch,
+                                            names.join(QStringLiteral(", ")), window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &QDialog::accepted, this, [this, dialog] { lab_.setWatch(dialog->watch()); });
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { lab_.knobs().setWatch(dialog->watch()); });
     dialog->open();
 }
 
@@ -78,16 +78,18 @@ void WatchController::showCosts() {
     std::optional<Recipe> completed;
     QString problem;
     try {
-        completed = completedOf(lab_.selected());
+        completed = completedOf(lab_.comparison().selectedRun());
     } catch (const std::exception& error) {
         problem = QString::fromUtf8(error.what());
     }
-    auto* dialog = new ProbeCostsDialog(lab_.selected().recipe, std::move(completed), problem, window_);
+    auto* dialog =
+        new ProbeCostsDialog(lab_.comparison().selectedRun().recipe, std::move(completed), problem, window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &ProbeCostsDialog::chosen, &lab_, &Lab::setProbes);
-    showTimes(*dialog, lab_.selected());
+    connect(dialog, &ProbeCostsDialog::chosen, &lab_.knobs(), &Knobs::setProbes);
+    showTimes(*dialog, lab_.comparison().selectedRun());
     auto* refresh = new QTimer(dialog);
-    connect(refresh, &QTimer::timeout, dialog, [this, dialog] { showTimes(*dialog, lab_.selected()); });
+    connect(refresh, &QTimer::timeout, dialog,
+            [this, dialog] { showTimes(*dialog, lab_.comparison().selectedRun()); });
     refresh->start(kRefresh);
     dialog->open();
 }

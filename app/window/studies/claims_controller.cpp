@@ -86,7 +86,7 @@ void ClaimsController::takeResult(const QString& id) {
 
 void ClaimsController::showState() {
     widgets::ClaimsState state;
-    state.run = QString::fromStdString(lab_.selected().data->name);
+    state.run = QString::fromStdString(lab_.comparison().selectedRun().data->name);
     const ClaimsSubject next = check_.subject();
     state.next = next.step;
     state.next_newest = next.trained && next.step == next.last;
@@ -114,7 +114,7 @@ void ClaimsController::showClaim(const QString& id) {
     const CheckedClaims* checked = check_.shown();
     if (!checked || !checked->subject.trained || !checked->results.count(id.toStdString())) return;
     const std::int64_t step = checked->subject.step;
-    if (step != check_.subject().step) lab_.setStep(step);
+    if (step != check_.subject().step) lab_.view().setStep(step);
 }
 
 }  // namespace normscope::app

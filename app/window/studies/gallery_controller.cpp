@@ -2,7 +2,7 @@
 #include "app/window/studies/gallery_controller.h"
 
 #include "app/lab/gallery_runs.h"
-#include "app/lab/lab.h"
+#include "app/lab/studies/sweep_runner.h"
 #include "app/window/studies/sweep_controller.h"
 #include "widgets/common/banner.h"
 #include "widgets/gallery/gallery_drawer.h"
@@ -14,11 +14,11 @@ namespace normscope::app {
 using widgets::GalleryDrawer;
 using widgets::GalleryRow;
 
-GalleryController::GalleryController(Lab& lab, SweepController& sweeps, widgets::Banner& banner,
-                                     QWidget* over, QWidget* window)
+GalleryController::GalleryController(GalleryRuns& runs, const SweepRunner& runner, SweepController& sweeps,
+                                     widgets::Banner& banner, QWidget* over, QWidget* window)
     : QObject(window),
-      lab_(lab),
-      runs_(lab.gallery()),
+      runs_(runs),
+      runner_(runner),
       sweeps_(sweeps),
       drawer_(new GalleryDrawer(over, window)) {
     connect(drawer_, &GalleryDrawer::shown, this, [this] { refresh({}); });
@@ -78,8 +78,8 @@ void GalleryController::refresh(const QString& id) {
 void GalleryController::showSweep(const QString& id) {
     const QString folder = runs_.folder(id);
     drawer_->hide();
-    const auto& shown = lab_.sweeps().sweep();
-    if (shown && shown->folder == folder && lab_.sweeps().running())
+    const auto& shown = runner_.sweep();
+    if (shown && shown->folder == folder && runner_.running())
         sweeps_.show(true);
     else
         sweeps_.open(folder);

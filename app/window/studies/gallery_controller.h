@@ -20,17 +20,17 @@ struct GalleryRow;
 namespace normscope::app {
 
 class GalleryRuns;
-class Lab;
 class SweepController;
+class SweepRunner;
 
 /// The papers' figures in the window: connects their drawer with the gallery's runs, and leads from an entry
 /// to the map of its sweep. Interface thread.
 class GalleryController : public QObject {
     Q_OBJECT
   public:
-    /// The drawer is a child of `window` and lies over `over`.
-    GalleryController(Lab& lab, SweepController& sweeps, widgets::Banner& banner, QWidget* over,
-                      QWidget* window);
+    /// `runner` trains the entries. The drawer is a child of `window` and lies over `over`.
+    GalleryController(GalleryRuns& runs, const SweepRunner& runner, SweepController& sweeps,
+                      widgets::Banner& banner, QWidget* over, QWidget* window);
 
     widgets::GalleryDrawer* drawer() const { return drawer_; }
     /// Opens the drawer, or closes it.
@@ -47,8 +47,8 @@ class GalleryController : public QObject {
     /// The map of an entry's sweep, without the drawer over it.
     void showSweep(const QString& id);
 
-    Lab& lab_;
     GalleryRuns& runs_;
+    const SweepRunner& runner_;
     SweepController& sweeps_;
     widgets::GalleryDrawer* drawer_;
 };

@@ -31,8 +31,8 @@ constexpr int kBandInterval = 150;  // ms
 /// The runs of the comparison that are recorded, in their order.
 std::vector<widgets::RecordedRun> recordedRuns(const Lab& lab) {
     std::vector<widgets::RecordedRun> recorded;
-    for (std::size_t i = 0; i < lab.runs().size(); ++i)
-        if (const LabRun& run = lab.runs()[i]; !run.recording.empty())
+    for (std::size_t i = 0; i < lab.comparison().runs.size(); ++i)
+        if (const LabRun& run = lab.comparison().runs[i]; !run.recording.empty())
             recorded.push_back({QString::fromStdString(run.recording), run.data, static_cast<int>(i)});
     return recorded;
 }
@@ -64,12 +64,12 @@ SweepController::SweepController(Lab& lab, const Views& views, const QString& re
             views_.banner->showMessage(line);
     });
     connect(&lab_, &Lab::runsChanged, this, &SweepController::showRuns);
-    connect(&lab_, &Lab::recordingsAdded, this, &SweepController::showRuns);
+    connect(&lab_.recordings(), &Recordings::added, this, &SweepController::showRuns);
     connectViews();
 }
 
 void SweepController::connectViews() {
-    connect(views_.map, &SweepView::runsRequested, &lab_, &Lab::addRecordings);
+    connect(views_.map, &SweepView::runsRequested, &lab_.recordings(), &Recordings::add);
     connect(views_.map, &SweepView::scalarRequested, &sweeps_, &SweepRunner::setScalar);
     connect(views_.map, &SweepView::problem, views_.banner,
             [this](const QString& line) { views_.banner->showMessage(line); });
@@ -134,12 +134,12 @@ void SweepController::create() {
         return;
     }
     if (dialog_) return dialog_->activateWindow();
-    const LabRun& run = lab_.selected();
+    const LabRun& run = lab_.comparison().selectedRun();
     auto* dialog = new SweepDialog(run.recipe, QString::fromStdString(run.data->name), folder_, window_);
     dialog_ = dialog;
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &SweepDialog::startRequested, this, [this](const SweepSpec& spec, const QString& folder) {
-        sweeps_.start(spec, folder, lab_.backend(), lab_.engineThreads());
+        sweeps_.start(spec, folder, lab_.devices().chosen(), lab_.devices().engineThreads());
     });
     connect(&sweeps_, &SweepRunner::opened, dialog, &QDialog::accept);
     dialog->open();
@@ -159,7 +159,7 @@ void SweepController::stopOrResume() {
     if (sweeps_.running())
         sweeps_.stop();
     else if (sweeps_.sweep())
-        sweeps_.resume(lab_.backend(), lab_.engineThreads());
+        sweeps_.resume(lab_.devices().chosen(), lab_.devices().engineThreads());
     else
         views_.banner->showMessage(tr("No sweep is open"));
 }

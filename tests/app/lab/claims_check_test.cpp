@@ -56,8 +56,8 @@ void measure(Bench& b) {
 }
 
 void train(Bench& b) {
-    b.lab->play();
-    QTRY_VERIFY_WITH_TIMEOUT(!b.lab->exploring() && b.ended(), kWait);
+    b.lab->training().play();
+    QTRY_VERIFY_WITH_TIMEOUT(!b.lab->comparison().exploring() && b.ended(), kWait);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ class ClaimsCheckTest : public QObject {
         QCOMPARE(check.shown()->results.size(), kFew.size());
         QCOMPARE(arrived.size(), qsizetype(kFew.size()));  // one by one
         ThreadPool pool(1);
-        QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->selected().recipe, pool)));
+        QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->comparison().selectedRun().recipe, pool)));
         QCOMPARE(check.shown()->results.at("E30").verdict, ClaimVerdict::Unknown);
     }
 
@@ -91,7 +91,7 @@ class ClaimsCheckTest : public QObject {
         QVERIFY(check.shown());
         QCOMPARE(check.shown()->measured_at, std::optional<std::int64_t>(6));
         QVERIFY(check.shown()->remark.isEmpty() && check.outdated().isEmpty());
-        const LabRun& run = b.lab->selected();
+        const LabRun& run = b.lab->comparison().selectedRun();
         const auto newest =
             std::max_element(run.checkpoints.begin(), run.checkpoints.end(),
                              [](const auto& one, const auto& other) { return one.step < other.step; });
@@ -107,23 +107,23 @@ class ClaimsCheckTest : public QObject {
         train(b);
         ClaimsCheck& check = b.lab->claims();
         check.setOnly(kFew);
-        b.lab->setStep(3);
+        b.lab->view().setStep(3);
         measure(b);
         QVERIFY(check.shown());
         QCOMPARE(check.shown()->measured_at, std::optional<std::int64_t>(3));
         QVERIFY(check.shown()->remark.isEmpty());
-        const LabRun& run = b.lab->selected();
+        const LabRun& run = b.lab->comparison().selectedRun();
         ThreadPool pool(1);
         Replay replay({*run.data, nullptr, 3, {}});
         while (!replay.arrived()) replay.advance(pool);
         QVERIFY(areOf(*check.shown(), *recorded_claim_input(at_checkpoint(replay.checkpoint(), "run"), "run",
                                                             pool, *run.data)));
         // The step is part of the state.
-        b.lab->setStep(Lab::kNewest);
+        b.lab->view().setStep(LabView::kNewest);
         QCOMPARE(check.outdated(), QString("the window shows step 5"));
         measure(b);
         QCOMPARE(check.shown()->measured_at, std::optional<std::int64_t>(6));
-        b.lab->setStep(3);
+        b.lab->view().setStep(3);
         QCOMPARE(check.outdated(), QString());
         QCOMPARE(check.shown()->measured_at, std::optional<std::int64_t>(3));
     }
@@ -131,7 +131,7 @@ class ClaimsCheckTest : public QObject {
     void whereItCannotBeReplayedItsWeightsAreThoseOfStepZero() {
         Bench b(6);
         train(b);
-        auto data = std::make_shared<RunData>(*b.lab->selected().data);
+        auto data = std::make_shared<RunData>(*b.lab->comparison().selectedRun().data);
         data->events.push_back({2, "knob", "optimizer.lr 0.003→0.001"});
         WorkerThread<ClaimsWorker> worker("claims", 1, FileCalls([](const auto& work) { work(); }));
         // Taken in this thread; QSignalSpy would write them in the worker's.
@@ -146,7 +146,7 @@ class ClaimsCheckTest : public QObject {
         });
         ClaimsRequest request;
         request.token = 7;
-        request.recipe = b.lab->selected().live;
+        request.recipe = b.lab->comparison().selectedRun().live;
         request.run = data;
         request.step = 3;
         request.ids = {"E30"};
@@ -199,18 +199,18 @@ class ClaimsCheckTest : public QObject {
         check.setOnly(kFew);
         measure(b);
         const CheckedClaims first = *check.shown();
-        b.lab->selectRun(1);
+        b.lab->runs().select(1);
         QVERIFY(!check.shown());
         check.start();
-        b.lab->selectRun(0);
+        b.lab->runs().select(0);
         QVERIFY(!check.running());
         QVERIFY(check.shown());
         QCOMPARE(check.shown()->subject.run, first.subject.run);
         QCOMPARE(check.outdated(), QString());  // kept, not measured again
-        b.lab->selectRun(1);
+        b.lab->runs().select(1);
         measure(b);
         ThreadPool pool(1);
-        QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->runs()[1].recipe, pool)));
+        QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->comparison().runs[1].recipe, pool)));
         QVERIFY(!equal(check.shown()->results.at("E16"), first.results.at("E16")) ||
                 !equal(check.shown()->results.at("K01"), first.results.at("K01")));
     }
@@ -222,14 +222,14 @@ class ClaimsCheckTest : public QObject {
         measure(b);
         check.start();
         QVERIFY(check.running());
-        b.lab->commitKey("stack.norm.eps", 1e-3);
+        b.lab->knobs().commitKey("stack.norm.eps", 1e-3);
         QVERIFY(!check.running());
         measure(b);
         QCOMPARE(check.outdated(), QString());
-        b.lab->commitKey("stack.norm.eps", 1e-2);
+        b.lab->knobs().commitKey("stack.norm.eps", 1e-2);
         QCOMPARE(check.outdated(), QString("the recipe has changed since"));
         QVERIFY(check.shown());
-        b.lab->undoStack()->undo();
+        b.lab->runs().undoStack()->undo();
         QCOMPARE(check.outdated(), QString());
         QCOMPARE(check.shown()->subject.recipe.stack.norm.eps, 1e-3);
         check.setOnly({});
@@ -246,7 +246,7 @@ class ClaimsCheckTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(post.held.size() >= kFew.size() + 2, kWait);  // began, …, ended
         QVERIFY(check.running());
         const auto stale = std::exchange(post.held, {});
-        b.lab->selectRun(1);
+        b.lab->runs().select(1);
         check.start();
         for (const auto& reply : stale) reply();
         QVERIFY(check.running());
@@ -259,13 +259,13 @@ class ClaimsCheckTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(!check.running(), kWait);
         QCOMPARE(check.shown()->results.size(), kFew.size());
         ThreadPool pool(1);
-        QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->runs()[1].recipe, pool)));
+        QVERIFY(areOf(*check.shown(), *initial_claim_input(b.lab->comparison().runs[1].recipe, pool)));
     }
 
     void whatCannotBeMeasuredStatesTheReason() {
         Bench b;
-        b.lab->commitKey("data.source", "text");
-        QVERIFY(b.lab->selected().needsFile());
+        b.lab->knobs().commitKey("data.source", "text");
+        QVERIFY(b.lab->comparison().selectedRun().needsFile());
         ClaimsCheck& check = b.lab->claims();
         QVERIFY(!check.obstacle().isEmpty());
         check.start();

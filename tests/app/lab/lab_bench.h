@@ -29,11 +29,11 @@ struct LabBench {
         QObject::connect(lab.get(), &app::Lab::problem, lab.get(),
                          [this](const QString& text) { problems << text; });
         makeSmall(steps);
-        lab->setVisibleProbes({"growth", "gradients", "jacobian"});
+        lab->view().setVisibleProbes({"growth", "gradients", "jacobian"});
     }
     void makeSmall(int steps) {
         makeSmallKeepingUndo(steps);
-        lab->undoStack()->clear();
+        lab->runs().undoStack()->clear();
     }
     void makeSmallKeepingUndo(int steps) {
         for (const auto& [key, value] : std::vector<std::pair<QString, QVariant>>{{"stack.depth", 2},
@@ -42,20 +42,20 @@ struct LabBench {
                                                                                   {"stack.context", 16},
                                                                                   {"batch", 2},
                                                                                   {"steps", steps}})
-            lab->commitKey(key, value);
+            lab->knobs().commitKey(key, value);
     }
-    const RunData& run(int i) const { return *lab->runs()[static_cast<std::size_t>(i)].data; }
+    const RunData& run(int i) const { return *lab->comparison().runs[static_cast<std::size_t>(i)].data; }
     std::vector<double> rms(int i) const { return run(i).probes.at("growth").back().find("rms")->data; }
     widgets::Figure figure(const char* panel) const {
-        return widgets::buildPanel(panel, lab->panelInput(panel, {}));
+        return widgets::buildPanel(panel, lab->view().panelInput(panel, {}));
     }
-    bool measured() const { return lab->exact() && run(0).probes.count("jacobian"); }
-    bool ended() const { return !lab->playing() && !lab->anyTraining(); }
+    bool measured() const { return lab->view().exact() && run(0).probes.count("jacobian"); }
+    bool ended() const { return !lab->training().playing() && !lab->comparison().anyTraining(); }
 
     /// The runs that a search finds; throws where it does not answer once.
     QList<app::InterruptedRun> interrupted() const {
-        QSignalSpy found(lab.get(), &app::Lab::interruptedFound);
-        lab->findInterrupted();
+        QSignalSpy found(&lab->recordings(), &app::Recordings::interruptedFound);
+        lab->recordings().findInterrupted();
         if (found.isEmpty()) found.wait();
         if (found.count() != 1) throw std::runtime_error("findInterrupted() did not answer once");
         return found[0][0].value<QList<app::InterruptedRun>>();

@@ -22,7 +22,7 @@ void writeText(const QString& path) {
 
 std::vector<std::string> ids(const Bench& b) {
     std::vector<std::string> all;
-    for (const LabRun& run : b.lab->runs()) all.push_back(run.id);
+    for (const LabRun& run : b.lab->comparison().runs) all.push_back(run.id);
     return all;
 }
 
@@ -43,11 +43,12 @@ class LabEditsTest : public QObject {
     /// Two runs of one recipe and seed share the runs of its other seeds: each is there once.
     void seedsOfTwoEqualRunsAreThereOnce() {
         Bench b;
-        b.lab->addSeeds(1);
-        b.lab->addRun(b.lab->runs()[0].recipe);
-        b.lab->addSeeds(1);
+        b.lab->runs().addSeeds(1);
+        b.lab->runs().add(b.lab->comparison().runs[0].recipe);
+        b.lab->runs().addSeeds(1);
         std::set<std::string> ids;
-        for (const LabRun& run : b.lab->runs()) QVERIFY2(ids.insert(run.id).second, run.id.c_str());
+        for (const LabRun& run : b.lab->comparison().runs)
+            QVERIFY2(ids.insert(run.id).second, run.id.c_str());
     }
 
     /// Colour and dash are by the place of a run: those that exist keep theirs.
@@ -55,34 +56,34 @@ class LabEditsTest : public QObject {
         Bench b;
         QTRY_VERIFY(b.measured());
         const auto before = ids(b);
-        b.lab->pinSelected();
-        QCOMPARE(b.lab->runs().size(), 3u);
-        for (std::size_t i = 0; i < before.size(); ++i) QCOMPARE(b.lab->runs()[i].id, before[i]);
-        QVERIFY(b.lab->runs()[2].pinned);
+        b.lab->runs().pinSelected();
+        QCOMPARE(b.lab->comparison().runs.size(), 3u);
+        for (std::size_t i = 0; i < before.size(); ++i) QCOMPARE(b.lab->comparison().runs[i].id, before[i]);
+        QVERIFY(b.lab->comparison().runs[2].pinned);
         QCOMPARE(b.rms(2), b.rms(0));
     }
 
     void aRunIsRenamedAndItsNameStays() {
         Bench b;
         QTRY_VERIFY(b.measured());
-        b.lab->renameRun(0, "  my   run ");
+        b.lab->runs().rename(0, "  my   run ");
         QCOMPARE(b.run(0).name, std::string("my run"));
-        b.lab->renameRun(1, "my run");
+        b.lab->runs().rename(1, "my run");
         QCOMPARE(b.run(1).name, std::string("my run · 2"));
-        b.lab->undoStack()->undo();
+        b.lab->runs().undoStack()->undo();
         QCOMPARE(b.run(1).name, std::string("Post-LN"));
-        b.lab->commitKey("stack.residual_step", 0.5);
+        b.lab->knobs().commitKey("stack.residual_step", 0.5);
         QTRY_VERIFY(b.measured());
         QCOMPARE(b.run(0).name, std::string("my run"));
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
         QCOMPARE(b.run(0).name, std::string("my run"));
-        b.lab->renameRun(1, "other");  // a trained one
+        b.lab->runs().rename(1, "other");  // a trained one
         QCOMPARE(b.run(1).name, std::string("other"));
-        b.lab->undoStack()->undo();
+        b.lab->runs().undoStack()->undo();
         QCOMPARE(b.run(1).name, std::string("Post-LN"));
         QCOMPARE(b.run(1).steps.rows(), 6u);
-        b.lab->renameRun(0, "");
+        b.lab->runs().rename(0, "");
         QCOMPARE(b.problems, QStringList());
     }
 
@@ -91,11 +92,11 @@ class LabEditsTest : public QObject {
         Bench b;
         QTRY_VERIFY(b.measured());
         const auto old = b.rms(0);
-        b.lab->beginDrag();
-        b.lab->dragKey("stack.residual_step", 0.5);
-        b.lab->commitKey("stack.residual_step", 0.2);
+        b.lab->knobs().beginDrag();
+        b.lab->knobs().dragKey("stack.residual_step", 0.5);
+        b.lab->knobs().commitKey("stack.residual_step", 0.2);
         QTRY_VERIFY(b.measured() && b.rms(0) != old);
-        const auto ghosts = [&] { return b.lab->panelInput("growth", {}).ghosts; };
+        const auto ghosts = [&] { return b.lab->view().panelInput("growth", {}).ghosts; };
         QVERIFY(ghosts()[0] && ghosts()[1]);
         QCOMPARE(ghosts()[0]->probes.at("growth").back().find("rms")->data, old);
         QStringList named;
@@ -103,12 +104,12 @@ class LabEditsTest : public QObject {
         for (const auto& curve : growth.plots[0].curves)
             if (curve.kind == widgets::LineKind::Ghost && curve.label_at_end) named << curve.name;
         QCOMPARE(named, QStringList("Δt 1"));
-        b.lab->selectLayer(1);
+        b.lab->view().selectLayer(1);
         QVERIFY(ghosts()[0]);  // no edit
-        b.lab->setNorm(0, Sublayer::Attention, widgets::NormPlace::Out, true, false);
+        b.lab->knobs().setNorm(0, Sublayer::Attention, widgets::NormPlace::Out, true, false);
         QVERIFY(!ghosts()[0] && !ghosts()[1]);
-        b.lab->beginDrag();
-        b.lab->commitKey("stack.residual_step", 0.2);  // back at the old value: no edit, no ghost
+        b.lab->knobs().beginDrag();
+        b.lab->knobs().commitKey("stack.residual_step", 0.2);  // back at the old value: no edit, no ghost
         QVERIFY(!ghosts()[0] && !ghosts()[1]);
     }
 
@@ -116,11 +117,11 @@ class LabEditsTest : public QObject {
     void theHintOfTheTimeDoesNotJump() {
         Bench b(200);
         QTRY_VERIFY(b.measured());
-        const auto hint = [&] { return b.lab->panelInput("training", {}).hint; };
+        const auto hint = [&] { return b.lab->view().panelInput("training", {}).hint; };
         std::vector<double> all{hinted(hint())};
         for (int i = 0; i < 6; ++i) {
             // A slow measurement, as where another program has the cores.
-            b.lab->commitKey("stack.residual_step", i % 2 ? 1.0 : 0.9);
+            b.lab->knobs().commitKey("stack.residual_step", i % 2 ? 1.0 : 0.9);
             QTRY_VERIFY(b.measured());
             for (int run : {0, 1})
                 for (const char* probe : {"growth", "gradients"})
@@ -170,7 +171,7 @@ class LabEditsTest : public QObject {
     void longTimesAreInMinutes() {
         Bench b(2000000);
         QTRY_VERIFY(b.measured());
-        const QString hint = b.lab->panelInput("training", {}).hint;
+        const QString hint = b.lab->view().panelInput("training", {}).hint;
         QVERIFY2(!hint.contains(QRegularExpression("about [0-9]{3,} s")), qPrintable(hint));
         QVERIFY2(hint.contains(QRegularExpression("about [0-9]+ (min|h)")), qPrintable(hint));
     }
@@ -180,28 +181,28 @@ class LabEditsTest : public QObject {
         Bench b(100000);
         const QString text = b.folder.filePath("text.txt"), saved = b.folder.filePath("s.h5");
         writeText(text);
-        b.lab->removeRun(1);
-        Recipe recipe = b.lab->runs()[0].recipe;
+        b.lab->runs().remove(1);
+        Recipe recipe = b.lab->comparison().runs[0].recipe;
         recipe.train.data.source = DataSource::Text;
         recipe.train.data.path = text.toStdString();
         recipe.stack.vocab = 0;
-        b.lab->useRecipe(recipe, "text");
+        b.lab->runs().useRecipe(recipe, "text");
         QTRY_VERIFY(b.measured());
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3);
-        b.lab->stop();
-        QTRY_VERIFY(b.ended() && !b.lab->runs()[0].checkpoints.empty());
-        QSignalSpy done(b.lab.get(), &Lab::sessionSaved);
-        b.lab->saveSession(saved, "");
+        b.lab->training().stop();
+        QTRY_VERIFY(b.ended() && !b.lab->comparison().runs[0].checkpoints.empty());
+        QSignalSpy done(&b.lab->session(), &LabSession::saved);
+        b.lab->session().save(saved, "");
         QTRY_COMPARE_WITH_TIMEOUT(done.count(), 1, 20000);
         QVERIFY(QFile::remove(text));
         b.open(6);  // another process has no copy of the text
-        QSignalSpy opened(b.lab.get(), &Lab::sessionOpened);
-        b.lab->openSession(saved);
+        QSignalSpy opened(&b.lab->session(), &LabSession::opened);
+        b.lab->session().open(saved);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         b.problems.clear();
-        b.lab->forkSelected();
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab->runs().size(), 2u, 20000);
+        b.lab->training().forkSelected();
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab->comparison().runs.size(), 2u, 20000);
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QVERIFY(b.run(1).outcome.state != RunState::Running);
         QCOMPARE(b.problems.size(), 1);
@@ -214,15 +215,17 @@ class LabEditsTest : public QObject {
         Bench b;
         QTRY_VERIFY(b.measured());
         b.problems.clear();
-        b.lab->commitKey("data.source", "text");
+        b.lab->knobs().commitKey("data.source", "text");
         QTest::qWait(300);  // in which no run may be rejected
-        for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
+        for (const LabRun& run : b.lab->comparison().runs)
+            QVERIFY2(run.rejection.empty(), run.rejection.c_str());
         QCOMPARE(b.problems, QStringList());
         const QString text = b.folder.filePath("text.txt");
         writeText(text);
-        b.lab->commitKey("data.path", text);
-        QTRY_VERIFY(b.measured() && b.lab->runs()[1].recipe.stack.vocab == 256);
-        for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
+        b.lab->knobs().commitKey("data.path", text);
+        QTRY_VERIFY(b.measured() && b.lab->comparison().runs[1].recipe.stack.vocab == 256);
+        for (const LabRun& run : b.lab->comparison().runs)
+            QVERIFY2(run.rejection.empty(), run.rejection.c_str());
     }
 
     /// Between two edits only names and ghosts differ where a panel waits for its measurement; not so where
@@ -230,12 +233,12 @@ class LabEditsTest : public QObject {
     void aPanelThatAwaitsItsMeasurementIsTheSameForEveryName() {
         Bench b;
         QTRY_VERIFY(b.measured());
-        const auto key = [&](const char* panel) { return b.lab->figureKey(panel, {}); };
+        const auto key = [&](const char* panel) { return b.lab->view().figureKey(panel, {}); };
         const widgets::FigureKey exact = key("jacobian");
-        b.lab->commitKey("stack.scheme", QStringLiteral("peri"));
+        b.lab->knobs().commitKey("stack.scheme", QStringLiteral("peri"));
         const widgets::FigureKey first = key("jacobian");
         QVERIFY(!first.pendingAs(exact));
-        b.lab->commitKey("stack.scheme", QStringLiteral("mix"));
+        b.lab->knobs().commitKey("stack.scheme", QStringLiteral("mix"));
         const widgets::FigureKey second = key("jacobian");
         QVERIFY(!(second == first));
         QVERIFY(second.pendingAs(first));

@@ -39,18 +39,19 @@ class LabMeasureTest : public QObject {
     /// saved with the others.
     void aStepThatWasNotSampledIsMeasuredAfterwards() {
         Bench b;
-        const Recipe seldom = sampledEvery(b.lab->runs()[0].recipe, 1000), each = sampledEvery(seldom, 1);
-        b.lab->removeRun(1);
-        b.lab->useRecipe(seldom, "seldom");
-        QVERIFY(!b.lab->measureObstacle().isEmpty());
-        b.lab->play();
+        const Recipe seldom = sampledEvery(b.lab->comparison().runs[0].recipe, 1000),
+                     each = sampledEvery(seldom, 1);
+        b.lab->runs().remove(1);
+        b.lab->runs().useRecipe(seldom, "seldom");
+        QVERIFY(!b.lab->measurement().obstacle().isEmpty());
+        b.lab->training().play();
         QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 30);
-        b.lab->setStep(17);
+        b.lab->view().setStep(17);
         QVERIFY(b.figure("growth").empty_text.contains("not measured at step 17 · nearest 0 / 29"));
-        QCOMPARE(b.lab->measureObstacle(), QString());
-        b.lab->measureHere();
-        QVERIFY(b.lab->measuringStatus().contains("at step 17"));
-        QTRY_VERIFY(!b.lab->measuring());
+        QCOMPARE(b.lab->measurement().obstacle(), QString());
+        b.lab->measurement().measureHere();
+        QVERIFY(b.lab->measurement().status().contains("at step 17"));
+        QTRY_VERIFY(!b.lab->measurement().running());
         ThreadPool pool(1);
         Experiment alone(each, "a", "alone");
         RunData wanted = alone.header();
@@ -62,20 +63,21 @@ class LabMeasureTest : public QObject {
             QVERIFY2(sameBits(samples[1], *wanted.sample_of(probe, 17)), probe);
         }
         QCOMPARE(b.figure("growth").subtitle, "at step 17");
-        QCOMPARE(b.lab->measureObstacle(), "Every panel shown is measured at this step");
+        QCOMPARE(b.lab->measurement().obstacle(), "Every panel shown is measured at this step");
         QCOMPARE(b.problems, QStringList());
 
         const QString path = b.folder.filePath("measured.h5");
-        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved), opened(b.lab.get(), &Lab::sessionOpened);
-        b.lab->saveSession(path, "{}");
+        QSignalSpy saved(&b.lab->session(), &LabSession::saved),
+            opened(&b.lab->session(), &LabSession::opened);
+        b.lab->session().save(path, "{}");
         QTRY_COMPARE(saved.count(), 1);
-        b.lab->openSession(path);
+        b.lab->session().open(path);
         QTRY_COMPARE(opened.count(), 1);
         QVERIFY(sameBits(*b.run(0).sample_of("jacobian", 17), *wanted.sample_of("jacobian", 17)));
         // Now its checkpoints lie in the file.
-        b.lab->setStep(21);
-        b.lab->measureHere();
-        QTRY_VERIFY(!b.lab->measuring());
+        b.lab->view().setStep(21);
+        b.lab->measurement().measureHere();
+        QTRY_VERIFY(!b.lab->measurement().running());
         QVERIFY(sameBits(*b.run(0).sample_of("growth", 21), *wanted.sample_of("growth", 21)));
     }
 
@@ -83,16 +85,16 @@ class LabMeasureTest : public QObject {
         Bench b;
         std::vector<Recipe> recipes;
         for (int i : {0, 1}) {
-            recipes.push_back(sampledEvery(b.lab->runs()[std::size_t(i)].recipe, 1000));
+            recipes.push_back(sampledEvery(b.lab->comparison().runs[std::size_t(i)].recipe, 1000));
             recipes.back().train.steps = 400;
-            b.lab->selectRun(i);
-            b.lab->useRecipe(recipes.back(), "seldom");
+            b.lab->runs().select(i);
+            b.lab->runs().useRecipe(recipes.back(), "seldom");
         }
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 12 && b.run(1).steps.rows() > 12);
-        b.lab->setStep(9);
-        b.lab->measureHere();
-        QTRY_VERIFY(!b.lab->measuring());
+        b.lab->view().setStep(9);
+        b.lab->measurement().measureHere();
+        QTRY_VERIFY(!b.lab->measurement().running());
         QVERIFY(b.run(0).sample_of("gradients", 9) && b.run(1).sample_of("gradients", 9));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         for (int i : {0, 1}) {
@@ -108,46 +110,46 @@ class LabMeasureTest : public QObject {
     /// A replay starts from where a knob was moved; it does not cross the move.
     void aMovedKnobIsACheckpoint() {
         Bench b;
-        Recipe recipe = sampledEvery(b.lab->runs()[0].recipe, 1000);
+        Recipe recipe = sampledEvery(b.lab->comparison().runs[0].recipe, 1000);
         recipe.train.steps = 100000;
-        b.lab->removeRun(1);
-        b.lab->useRecipe(recipe, "seldom");
-        b.lab->play();
+        b.lab->runs().remove(1);
+        b.lab->runs().useRecipe(recipe, "seldom");
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3);
-        b.lab->pause();  // a checkpoint of this step that does not know the move
-        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
-        b.lab->commitKey("stack.residual_step", 0.5);
-        b.lab->play();
+        b.lab->training().pause();  // a checkpoint of this step that does not know the move
+        QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
+        b.lab->knobs().commitKey("stack.residual_step", 0.5);
+        b.lab->training().play();
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
-        b.lab->stop();
+        b.lab->training().stop();
         QTRY_VERIFY(b.ended());
         const auto& events = b.run(0).events;
         const auto knob =
             std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
         QVERIFY(knob != events.end());
-        const auto& known = b.lab->runs()[0].checkpoints;
+        const auto& known = b.lab->comparison().runs[0].checkpoints;
         QVERIFY(std::any_of(known.begin(), known.end(), [&](const auto& c) { return c.step == knob->step; }));
-        b.lab->setStep(knob->step + 1);
-        b.lab->measureHere();
-        QTRY_VERIFY(!b.lab->measuring());
+        b.lab->view().setStep(knob->step + 1);
+        b.lab->measurement().measureHere();
+        QTRY_VERIFY(!b.lab->measurement().running());
         QVERIFY(b.run(0).sample_of("growth", knob->step + 1));
         QCOMPARE(b.problems, QStringList());
     }
 
     void measuringCanBeEnded() {
         Bench b;
-        Recipe recipe = sampledEvery(b.lab->runs()[0].recipe, 100000);
+        Recipe recipe = sampledEvery(b.lab->comparison().runs[0].recipe, 100000);
         recipe.train.steps = 3000;
-        b.lab->removeRun(1);
-        b.lab->useRecipe(recipe, "seldom");
-        b.lab->play();
+        b.lab->runs().remove(1);
+        b.lab->runs().useRecipe(recipe, "seldom");
+        b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).steps.rows() == 3000, 60000);
-        b.lab->setStep(2990);
-        b.lab->measureHere();
-        QVERIFY(b.lab->measuring());
-        b.lab->measureHere();
-        QVERIFY(!b.lab->measuring());
+        b.lab->view().setStep(2990);
+        b.lab->measurement().measureHere();
+        QVERIFY(b.lab->measurement().running());
+        b.lab->measurement().measureHere();
+        QVERIFY(!b.lab->measurement().running());
         QTest::qWait(300);  // in which no sample may arrive
         QVERIFY(!b.run(0).sample_of("growth", 2990));
         QCOMPARE(b.problems, QStringList());

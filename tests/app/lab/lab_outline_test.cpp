@@ -26,11 +26,11 @@ struct Bench : normscope::test::LabBench {
     Bench()
         : LabBench(
               6, [this](std::function<void()> reply) { hold ? held.push_back(std::move(reply)) : reply(); }) {
-        const Recipe recipe = lab->runs()[0].recipe;
+        const Recipe recipe = lab->comparison().runs[0].recipe;
         lab = std::make_unique<Lab>(Lab::Options{1, folder.path(), deliver, "cpu", 0});
         QObject::connect(lab.get(), &Lab::problem, lab.get(),
                          [this](const QString& text) { problems << text; });
-        lab->setVisibleProbes({"growth"});
+        lab->view().setVisibleProbes({"growth"});
         for (const char* id : {"p", "q"}) {
             RunData run = sample::run(id, kSteps);
             run.recipe = recipe;
@@ -40,10 +40,10 @@ struct Bench : normscope::test::LabBench {
             saved.push_back(std::move(run));
         }
         save_session(path.toStdString(), saved, "");
-        QObject::connect(lab.get(), &Lab::sessionOpened, lab.get(), [this] { hold = true; });
+        QObject::connect(&lab->session(), &LabSession::opened, lab.get(), [this] { hold = true; });
     }
     void openInOutline() {
-        lab->openSession(path);
+        lab->session().open(path);
         QTRY_VERIFY(hold);
         QVERIFY(run(0).unread && run(1).unread);
     }
@@ -66,10 +66,10 @@ class TestLabOutline : public QObject {
     void theFirstFigureIsOfTheOutline() {
         Bench b;
         b.openInOutline();
-        QCOMPARE(b.lab->lastStep(), kSteps - 1);
+        QCOMPARE(b.lab->comparison().lastStep(), kSteps - 1);
         QVERIFY(b.run(0).steps.rows() < 100);
         QCOMPARE(b.run(0).probes.size(), std::size_t{1});
-        const widgets::Figure losses = b.lab->figure("training", {});
+        const widgets::Figure losses = b.lab->view().figure("training", {});
         QVERIFY2(losses.subtitle.contains("not read to its end yet"), qPrintable(losses.subtitle));
         const widgets::Curve& curve = losses.plots[0].curves[0];
         QCOMPARE(curve.x.front(), 0.0);
@@ -78,35 +78,35 @@ class TestLabOutline : public QObject {
         QVERIFY(curve.x.size() < kSteps / 10);
         QVERIFY(std::is_sorted(curve.x.begin(), curve.x.end()));
         QCOMPARE(*std::max_element(curve.y.begin(), curve.y.end()), 50.0);  // the spike
-        QVERIFY(!b.lab->figure("growth", {}).plots.empty());
+        QVERIFY(!b.lab->view().figure("growth", {}).plots.empty());
         // Nothing is stated of a step that is in the file but not read.
-        b.lab->setStep(30);
-        const QString text = b.lab->figure("growth", {}).empty_text;
+        b.lab->view().setStep(30);
+        const QString text = b.lab->view().figure("growth", {}).empty_text;
         QVERIFY2(text.contains("not read from the file yet") && !text.contains("not measured"),
                  qPrintable(text));
-        QVERIFY(b.lab->measureObstacle().contains("not read to its end yet"));
-        b.lab->forkSelected();
+        QVERIFY(b.lab->measurement().obstacle().contains("not read to its end yet"));
+        b.lab->training().forkSelected();
         QCOMPARE(b.problems, QStringList{b.path + ": not read to its end yet"});
 
         QTRY_VERIFY(!b.held.empty());
         b.release();
-        QTRY_COMPARE(b.lab->notReadYet(), QString());
+        QTRY_COMPARE(notReadYet(b.lab->comparison()), QString());
         QCOMPARE(b.differences(), "");
-        QCOMPARE(b.lab->figure("growth", {}).subtitle, "at step 30");
+        QCOMPARE(b.lab->view().figure("growth", {}).subtitle, "at step 30");
         QCOMPARE(b.run(0).sample_of("theta", 30)->find("max")->data, sample::theta(30).find("max")->data);
-        QCOMPARE(b.lab->figure("training", {}).plots[0].curves[0].x.size(), std::size_t(kSteps));
-        QVERIFY(!b.lab->unsaved());
+        QCOMPARE(b.lab->view().figure("training", {}).plots[0].curves[0].x.size(), std::size_t(kSteps));
+        QVERIFY(!b.lab->session().unsaved());
     }
 
     void savedWhileItIsRead() {
         Bench b;
         b.openInOutline();
         const QString copy = b.folder.filePath("copy.h5");
-        b.lab->saveSession(copy, "");
-        b.lab->saveSession(b.path, "");  // in the place of the file that is being read
+        b.lab->session().save(copy, "");
+        b.lab->session().save(b.path, "");  // in the place of the file that is being read
         QTRY_VERIFY(b.held.size() >= 3);
         b.release();
-        QTRY_COMPARE(b.lab->notReadYet(), QString());
+        QTRY_COMPARE(notReadYet(b.lab->comparison()), QString());
         QCOMPARE(b.differences(), "");
         QCOMPARE(b.problems, QStringList());
         for (const QString& file : {copy, b.path}) {
@@ -118,13 +118,13 @@ class TestLabOutline : public QObject {
     void anUndoThatBringsBackAnOutlineHasItRead() {
         Bench b;
         b.openInOutline();
-        b.lab->renameRun(0, "renamed");
+        b.lab->runs().rename(0, "renamed");
         QTRY_VERIFY(!b.held.empty());
         b.release();
-        QTRY_COMPARE(b.lab->notReadYet(), QString());
+        QTRY_COMPARE(notReadYet(b.lab->comparison()), QString());
         QCOMPARE(b.run(0).name, "renamed");
-        b.lab->undoStack()->undo();
-        QTRY_COMPARE(b.lab->notReadYet(), QString());
+        b.lab->runs().undoStack()->undo();
+        QTRY_COMPARE(notReadYet(b.lab->comparison()), QString());
         QCOMPARE(b.differences(), "");
     }
 
@@ -132,7 +132,7 @@ class TestLabOutline : public QObject {
         Bench b;
         b.openInOutline();
         QTRY_VERIFY(!b.held.empty());
-        b.lab->startOver();
+        b.lab->session().startOver();
         b.release();
         QCOMPARE(b.run(0).steps.rows(), std::size_t{0});
         QCOMPARE(b.problems, QStringList());
@@ -167,8 +167,8 @@ class TestLabOutline : public QObject {
         QCOMPARE(sample::difference(b.run(0), b.saved[0]), "");
         QVERIFY(b.run(1).unread);
         // It cannot be saved without it.
-        QSignalSpy failed(b.lab.get(), &Lab::savingFailed);
-        b.lab->saveSession(b.folder.filePath("copy.h5"), "");
+        QSignalSpy failed(&b.lab->session(), &LabSession::savingFailed);
+        b.lab->session().save(b.folder.filePath("copy.h5"), "");
         QTRY_COMPARE(failed.count(), 1);
         QCOMPARE(b.problems.last(), b.problems.first());
         QVERIFY(!QFile::exists(b.folder.filePath("copy.h5")));

@@ -17,7 +17,7 @@ namespace {
 
 /// A small model of another program.
 QString modelFile(const Bench& b) {
-    Recipe recipe = b.lab->runs()[0].recipe;
+    Recipe recipe = b.lab->comparison().runs[0].recipe;
     complete_and_validate(recipe);
     const QString path = b.folder.filePath(QStringLiteral("tiny.safetensors"));
     export_model(path.toStdString(), recipe, Experiment(recipe, "source", "source").checkpoint().params);
@@ -25,13 +25,14 @@ QString modelFile(const Bench& b) {
 }
 
 double temperature(const Bench& b, std::size_t i) {
-    return b.lab->runs().at(i).recipe.stack.temperature;
+    return b.lab->comparison().runs.at(i).recipe.stack.temperature;
 }
 
 /// All runs trained to their end, with checkpoints.
 void train(Bench& b) {
-    b.lab->play();
-    QTRY_VERIFY(b.ended() && !b.lab->runs()[0].checkpoints.empty() && !b.lab->runs()[1].checkpoints.empty());
+    b.lab->training().play();
+    QTRY_VERIFY(b.ended() && !b.lab->comparison().runs[0].checkpoints.empty() &&
+                !b.lab->comparison().runs[1].checkpoints.empty());
 }
 
 }  // namespace
@@ -41,24 +42,24 @@ class LabRepliesTest : public QObject {
   private Q_SLOTS:
     void aDragKeepsToItsRunsWhenOneIsRemoved() {
         Bench b;
-        b.lab->addRun(b.lab->runs()[0].recipe);
-        b.lab->beginDrag();
-        b.lab->dragKey("stack.temperature", 1.5);
-        b.lab->removeRun(0);
-        b.lab->dragKey("stack.temperature", 1.75);
+        b.lab->runs().add(b.lab->comparison().runs[0].recipe);
+        b.lab->knobs().beginDrag();
+        b.lab->knobs().dragKey("stack.temperature", 1.5);
+        b.lab->runs().remove(0);
+        b.lab->knobs().dragKey("stack.temperature", 1.75);
         QCOMPARE(temperature(b, 0), 1.75);
         QCOMPARE(temperature(b, 1), 1.75);
-        b.lab->commitKey("stack.temperature", 2.0);
-        QCOMPARE(b.lab->runs().size(), 2u);
-        QCOMPARE(b.lab->undoStack()->count(), 3);
-        b.lab->undoStack()->undo();
+        b.lab->knobs().commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
+        QCOMPARE(b.lab->runs().undoStack()->count(), 3);
+        b.lab->runs().undoStack()->undo();
         for (const std::size_t i : {0u, 1u}) QCOMPARE(temperature(b, i), 1.0);
-        b.lab->undoStack()->undo();  // the removal: it must not bring a value of the drag back
-        QCOMPARE(b.lab->runs().size(), 3u);
+        b.lab->runs().undoStack()->undo();  // the removal: it must not bring a value of the drag back
+        QCOMPARE(b.lab->comparison().runs.size(), 3u);
         for (const std::size_t i : {0u, 1u, 2u}) QCOMPARE(temperature(b, i), 1.0);
-        b.lab->undoStack()->redo();
+        b.lab->runs().undoStack()->redo();
         for (const std::size_t i : {0u, 1u}) QCOMPARE(temperature(b, i), 1.0);
-        b.lab->undoStack()->redo();
+        b.lab->runs().undoStack()->redo();
         for (const std::size_t i : {0u, 1u}) QCOMPARE(temperature(b, i), 2.0);
     }
 
@@ -67,155 +68,156 @@ class LabRepliesTest : public QObject {
     void aDraftIsNoSampleOfATrainedRun() {
         Bench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        const auto before = b.lab->runs()[0].data;
+        const auto before = b.lab->comparison().runs[0].data;
         bool played = false;
         QString hint;
         connect(b.lab.get(), &Lab::dataChanged, b.lab.get(), [&] {
-            if (played || !b.lab->runs()[0].drafts.count("growth")) return;
-            hint = b.lab->panelInput("training", {}).hint;
+            if (played || !b.lab->comparison().runs[0].drafts.count("growth")) return;
+            hint = b.lab->view().panelInput("training", {}).hint;
             played = true;
-            b.lab->play();
+            b.lab->training().play();
         });
-        b.lab->commitKey("stack.depth", 3);
+        b.lab->knobs().commitKey("stack.depth", 3);
         QTRY_VERIFY_WITH_TIMEOUT(played && b.ended(), 20000);
         QVERIFY2(!hint.contains("about"), qPrintable(hint));  // nothing of these sizes was measured in whole
         for (const auto& [probe, samples] : b.run(0).probes)
             for (const ProbeResult& sample : samples)
                 if (const auto label = sample.labels.find("sampled"); label != sample.labels.end())
                     QVERIFY2(label->second[0].find("2 of 8") == std::string::npos, probe.c_str());
-        QVERIFY(before != b.lab->runs()[0].data);
+        QVERIFY(before != b.lab->comparison().runs[0].data);
     }
 
     void anImportThatArrivesInADragIsNotDragged() {
         Bench b;
         const QString path = modelFile(b);
-        b.lab->beginDrag();
-        b.lab->dragKey("stack.temperature", 1.5);
-        b.lab->importModel(path);
-        QTRY_COMPARE(b.lab->runs().size(), 3u);
-        b.lab->dragKey("stack.temperature", 2.0);
-        b.lab->commitKey("stack.temperature", 2.0);
+        b.lab->knobs().beginDrag();
+        b.lab->knobs().dragKey("stack.temperature", 1.5);
+        b.lab->runs().importModel(path);
+        QTRY_COMPARE(b.lab->comparison().runs.size(), 3u);
+        b.lab->knobs().dragKey("stack.temperature", 2.0);
+        b.lab->knobs().commitKey("stack.temperature", 2.0);
         QCOMPARE(temperature(b, 0), 2.0);
         QCOMPARE(temperature(b, 1), 2.0);
         QCOMPARE(temperature(b, 2), 1.0);
-        b.lab->undoStack()->undo();
-        QCOMPARE(b.lab->runs().size(), 3u);
+        b.lab->runs().undoStack()->undo();
+        QCOMPARE(b.lab->comparison().runs.size(), 3u);
         QCOMPARE(temperature(b, 1), 1.0);
-        b.lab->undoStack()->undo();
-        QCOMPARE(b.lab->runs().size(), 2u);
+        b.lab->runs().undoStack()->undo();
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
         QCOMPARE(temperature(b, 1), 1.0);
     }
 
     /// The drag continues from the state that undo restored.
     void anUndoInADragIsNotTakenBackByIt() {
         Bench b;
-        b.lab->commitKey("stack.residual_step", 0.5);
-        b.lab->beginDrag();
-        b.lab->dragKey("stack.temperature", 1.5);
-        b.lab->undoStack()->undo();
-        b.lab->commitKey("stack.temperature", 2.0);
-        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        b.lab->knobs().commitKey("stack.residual_step", 0.5);
+        b.lab->knobs().beginDrag();
+        b.lab->knobs().dragKey("stack.temperature", 1.5);
+        b.lab->runs().undoStack()->undo();
+        b.lab->knobs().commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.lab->comparison().runs[0].recipe.stack.residual_step, 1.0);
         QCOMPARE(temperature(b, 0), 2.0);
-        b.lab->undoStack()->undo();
-        QCOMPARE(b.lab->runs()[0].recipe.stack.residual_step, 1.0);
+        b.lab->runs().undoStack()->undo();
+        QCOMPARE(b.lab->comparison().runs[0].recipe.stack.residual_step, 1.0);
         QCOMPARE(temperature(b, 0), 1.0);
     }
 
     void aForkResetsItsParentAndNoOtherRun() {
         Bench b;
         train(b);
-        b.lab->setLinked(false);
+        b.lab->runs().setLinked(false);
         for (const int run : {1, 0}) {
-            b.lab->selectRun(run);
-            b.lab->commitKey("optimizer.weight_decay", 0.5);
+            b.lab->runs().select(run);
+            b.lab->knobs().commitKey("optimizer.weight_decay", 0.5);
         }
-        b.lab->forkSelected();
-        b.lab->selectRun(1);
-        QTRY_COMPARE(b.lab->runs().size(), 3u);
-        QVERIFY(b.lab->runs()[0].recipe.train.optimizer.weight_decay != 0.5);
-        QCOMPARE(b.lab->runs()[1].recipe.train.optimizer.weight_decay, 0.5);
-        QCOMPARE(b.lab->runs()[2].recipe.train.optimizer.weight_decay, 0.5);
+        b.lab->training().forkSelected();
+        b.lab->runs().select(1);
+        QTRY_COMPARE(b.lab->comparison().runs.size(), 3u);
+        QVERIFY(b.lab->comparison().runs[0].recipe.train.optimizer.weight_decay != 0.5);
+        QCOMPARE(b.lab->comparison().runs[1].recipe.train.optimizer.weight_decay, 0.5);
+        QCOMPARE(b.lab->comparison().runs[2].recipe.train.optimizer.weight_decay, 0.5);
     }
 
     void aForkOfARunThatWasRemovedMeanwhileStillComes() {
         Bench b;
         train(b);
-        b.lab->selectRun(1);
-        const std::string other = b.lab->runs()[0].id;
-        b.lab->forkSelected();
-        b.lab->removeRun(1);
-        QTRY_COMPARE(b.lab->runs().size(), 2u);
-        QCOMPARE(b.lab->runs()[0].id, other);
+        b.lab->runs().select(1);
+        const std::string other = b.lab->comparison().runs[0].id;
+        b.lab->training().forkSelected();
+        b.lab->runs().remove(1);
+        QTRY_COMPARE(b.lab->comparison().runs.size(), 2u);
+        QCOMPARE(b.lab->comparison().runs[0].id, other);
         QVERIFY(b.run(1).name.find("fork at") != std::string::npos);
     }
 
     void twoForksInARowBothCome() {
         Bench b;
         train(b);
-        b.lab->forkSelected();
-        b.lab->forkSelected();
-        QTRY_COMPARE(b.lab->runs().size(), 4u);
-        QVERIFY(b.lab->runs()[2].id != b.lab->runs()[3].id);
+        b.lab->training().forkSelected();
+        b.lab->training().forkSelected();
+        QTRY_COMPARE(b.lab->comparison().runs.size(), 4u);
+        QVERIFY(b.lab->comparison().runs[2].id != b.lab->comparison().runs[3].id);
     }
 
     void aForkDoesNotLandInAnotherSession() {
         Bench b;
         train(b);
-        b.lab->forkSelected();
-        b.lab->startOver();
+        b.lab->training().forkSelected();
+        b.lab->session().startOver();
         b.interrupted();  // the files answer in turn: the fork's checkpoint came before this
-        QCOMPARE(b.lab->runs().size(), 2u);
-        QVERIFY(!b.lab->anyTraining());
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
+        QVERIFY(!b.lab->comparison().anyTraining());
     }
 
     void anImportDoesNotLandInAnotherSession() {
         Bench b;
-        b.lab->importModel(modelFile(b));
-        b.lab->startOver();
+        b.lab->runs().importModel(modelFile(b));
+        b.lab->session().startOver();
         b.interrupted();
-        QCOMPARE(b.lab->runs().size(), 2u);
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
     }
 
     void aSessionThatOpensLateDoesNotReplaceANewerComparison() {
         Bench b;
-        b.lab->addRun(b.lab->runs()[0].recipe);
-        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved), opened(b.lab.get(), &Lab::sessionOpened);
-        b.lab->saveSession(b.folder.filePath("three.h5"), "{}");
+        b.lab->runs().add(b.lab->comparison().runs[0].recipe);
+        QSignalSpy saved(&b.lab->session(), &LabSession::saved),
+            opened(&b.lab->session(), &LabSession::opened);
+        b.lab->session().save(b.folder.filePath("three.h5"), "{}");
         QTRY_COMPARE(saved.count(), 1);
-        b.lab->openSession(b.folder.filePath("three.h5"));
-        b.lab->startOver();
+        b.lab->session().open(b.folder.filePath("three.h5"));
+        b.lab->session().startOver();
         b.interrupted();
         QCOMPARE(opened.count(), 0);
-        QCOMPARE(b.lab->runs().size(), 2u);
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
     }
 
     void aRecordingThatIsReadLateDoesNotReplaceANewerComparison() {
         Bench b(100000);
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
         b.lab.reset();  // the program quits in the middle
         b.open(4);
         const auto found = b.interrupted();
         QCOMPARE(found.size(), 2);
-        b.lab->resume({found[0].path});
-        b.lab->startOver();
+        b.lab->session().resume({found[0].path});
+        b.lab->session().startOver();
         b.interrupted();
-        QCOMPARE(b.lab->runs().size(), 2u);
-        QVERIFY(!b.lab->anyTraining());
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
+        QVERIFY(!b.lab->comparison().anyTraining());
     }
 
     /// Stopping takes a last checkpoint of each run; a run of the next session may have the same id.
     void aCheckpointDoesNotLandInAnotherSession() {
         Bench b(100000);
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
-        b.lab->startOver();
+        b.lab->session().startOver();
         b.makeSmall(6);
         QTRY_VERIFY(b.measured());  // the engine answers in turn
-        QVERIFY(b.lab->runs()[0].checkpoints.empty());
-        QVERIFY(b.lab->runs()[1].checkpoints.empty());
+        QVERIFY(b.lab->comparison().runs[0].checkpoints.empty());
+        QVERIFY(b.lab->comparison().runs[1].checkpoints.empty());
         train(b);
-        QVERIFY(b.lab->runs()[0].checkpoints.back().step <= 6);
+        QVERIFY(b.lab->comparison().runs[0].checkpoints.back().step <= 6);
     }
 
     void everyReplyTwiceIsAsGoodAsOnce() {
@@ -229,29 +231,30 @@ class LabRepliesTest : public QObject {
             QCOMPARE(b.run(i).steps.rows(), 30u);
             QVERIFY(sound(b.run(i)));
         }
-        b.lab->forkSelected();
-        b.lab->importModel(modelFile(b));
-        QTRY_COMPARE(b.lab->runs().size(), 4u);
+        b.lab->training().forkSelected();
+        b.lab->runs().importModel(modelFile(b));
+        QTRY_COMPARE(b.lab->comparison().runs.size(), 4u);
         QTRY_VERIFY(b.ended());
         b.interrupted();  // the files have answered everything
-        QCOMPARE(b.lab->runs().size(), 4u);
+        QCOMPARE(b.lab->comparison().runs.size(), 4u);
 
-        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved), opened(b.lab.get(), &Lab::sessionOpened);
+        QSignalSpy saved(&b.lab->session(), &LabSession::saved),
+            opened(&b.lab->session(), &LabSession::opened);
         const QString path = b.folder.filePath("twice.h5");
-        b.lab->saveSession(path, "{}");
+        b.lab->session().save(path, "{}");
         b.interrupted();
         QCOMPARE(saved.count(), 1);
-        b.lab->openSession(path);
+        b.lab->session().open(path);
         b.interrupted();
         QCOMPARE(opened.count(), 1);
-        QCOMPARE(b.lab->runs().size(), 4u);
+        QCOMPARE(b.lab->comparison().runs.size(), 4u);
         QVERIFY(sound(b.run(0)) && sound(b.run(2)));
         QCOMPARE(b.problems, QStringList());
     }
 
     void aRecoveredRunContinuesOnceAlsoWhereItIsReadTwice() {
         Bench b(100000);
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
         b.lab.reset();
         b.deliver = [](const std::function<void()>& reply) {
@@ -260,12 +263,12 @@ class LabRepliesTest : public QObject {
         };
         b.open(4);
         const auto found = b.interrupted();
-        b.lab->resume({found[0].path});
-        QTRY_COMPARE(b.lab->runs().size(), 1u);
+        b.lab->session().resume({found[0].path});
+        QTRY_COMPARE(b.lab->comparison().runs.size(), 1u);
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 5);
         QVERIFY(sound(b.run(0)));
-        b.lab->stop();
+        b.lab->training().stop();
         QTRY_VERIFY(b.ended());
         QCOMPARE(b.interrupted().size(), 2);  // it continued in its own file
         QCOMPARE(b.problems, QStringList());
@@ -276,7 +279,7 @@ class LabRepliesTest : public QObject {
         Bench b(30, Post::of(post));
         QTRY_VERIFY(b.measured());
         post->hold = true;
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(!post->held.empty());
         post->deliver();
         QTRY_VERIFY((post->deliver(), b.ended()));
@@ -284,12 +287,12 @@ class LabRepliesTest : public QObject {
             QCOMPARE(b.run(i).steps.rows(), 30u);
             QVERIFY(sound(b.run(i)));
         }
-        b.lab->forkSelected();
-        b.lab->importModel(modelFile(b));
+        b.lab->training().forkSelected();
+        b.lab->runs().importModel(modelFile(b));
         b.interrupted();
-        QCOMPARE(b.lab->runs().size(), 2u);
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
         post->deliver();
-        QCOMPARE(b.lab->runs().size(), 4u);
+        QCOMPARE(b.lab->comparison().runs.size(), 4u);
         QTRY_VERIFY((post->deliver(), b.ended()));
         QVERIFY(sound(b.run(2)) || sound(b.run(3)));
     }
@@ -299,31 +302,32 @@ class LabRepliesTest : public QObject {
         Bench b(600, Post::of(post));
         QTRY_VERIFY(b.measured());
         post->hold = true;
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(post->held.size() > 2);
         QTRY_VERIFY_WITH_TIMEOUT((post->deliver(true), b.ended()), 30000);
         for (const int i : {0, 1}) {
             QCOMPARE(b.run(i).steps.rows(), 600u);
             QVERIFY(sound(b.run(i)));
         }
-        QVERIFY(!b.lab->runs()[0].checkpoints.empty());
+        QVERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
 
         // A drag's first and later answers, the newest first.
-        b.lab->commitKey("stack.depth", 3);
-        QTRY_VERIFY((post->deliver(true), b.lab->exact() && b.lab->runs()[0].preview));
-        QCOMPARE(b.lab->runs()[0].preview->probes.at("growth").back().find("rms")->data.size(), 7u);
+        b.lab->knobs().commitKey("stack.depth", 3);
+        QTRY_VERIFY((post->deliver(true), b.lab->view().exact() && b.lab->comparison().runs[0].preview));
+        QCOMPARE(b.lab->comparison().runs[0].preview->probes.at("growth").back().find("rms")->data.size(),
+                 7u);
 
         // Two questions to the files, answered the other way round.
-        QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
-        b.lab->commitKey("stack.depth", 2);
-        b.lab->forkSelected();
-        b.lab->importModel(modelFile(b));
-        b.lab->saveSession(b.folder.filePath("order.h5"), "{}");
+        QSignalSpy saved(&b.lab->session(), &LabSession::saved);
+        b.lab->knobs().commitKey("stack.depth", 2);
+        b.lab->training().forkSelected();
+        b.lab->runs().importModel(modelFile(b));
+        b.lab->session().save(b.folder.filePath("order.h5"), "{}");
         b.interrupted();
         post->deliver(true);
-        QCOMPARE(b.lab->runs().size(), 4u);
+        QCOMPARE(b.lab->comparison().runs.size(), 4u);
         QCOMPARE(saved.count(), 1);
-        QVERIFY(b.lab->unsaved());  // the fork and the import came after it
+        QVERIFY(b.lab->session().unsaved());  // the fork and the import came after it
         QTRY_VERIFY((post->deliver(), b.ended()));
     }
 
@@ -333,22 +337,22 @@ class LabRepliesTest : public QObject {
         QTRY_VERIFY(b.measured());
         train(b);
         post->hold = true;
-        b.lab->forkSelected();
-        b.lab->importModel(modelFile(b));
+        b.lab->training().forkSelected();
+        b.lab->runs().importModel(modelFile(b));
         b.interrupted();
-        b.lab->beginDrag();
-        b.lab->dragKey("stack.temperature", 1.5);
+        b.lab->knobs().beginDrag();
+        b.lab->knobs().dragKey("stack.temperature", 1.5);
         while (!post->held.empty()) {
             const auto reply = std::move(post->held.front());
             post->held.erase(post->held.begin());
             reply();
-            b.lab->dragKey("stack.temperature", 1.75);
+            b.lab->knobs().dragKey("stack.temperature", 1.75);
         }
-        QCOMPARE(b.lab->runs().size(), 4u);
-        b.lab->commitKey("stack.temperature", 2.0);
+        QCOMPARE(b.lab->comparison().runs.size(), 4u);
+        b.lab->knobs().commitKey("stack.temperature", 2.0);
         for (const std::size_t i : {0u, 1u}) QCOMPARE(temperature(b, i), 2.0);
         for (const std::size_t i : {2u, 3u}) QCOMPARE(temperature(b, i), 1.0);
-        b.lab->undoStack()->undo();
+        b.lab->runs().undoStack()->undo();
         for (const std::size_t i : {0u, 1u, 2u, 3u}) QCOMPARE(temperature(b, i), 1.0);
         QTRY_VERIFY((post->deliver(), b.ended()));
         QVERIFY(sound(b.run(0)) && sound(b.run(1)));
@@ -358,27 +362,27 @@ class LabRepliesTest : public QObject {
         auto post = std::make_shared<Post>();
         Bench b(100000, Post::of(post));
         QTRY_VERIFY(b.measured());
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
-        b.lab->pause();
-        QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+        b.lab->training().pause();
+        QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
         const QString path = modelFile(b);
         post->hold = true;
-        b.lab->forkSelected();
-        b.lab->importModel(path);
-        b.lab->saveSession(b.folder.filePath("late.h5"), "{}");
-        b.lab->openSession(b.folder.filePath("late.h5"));
-        b.lab->play();
+        b.lab->training().forkSelected();
+        b.lab->runs().importModel(path);
+        b.lab->session().save(b.folder.filePath("late.h5"), "{}");
+        b.lab->session().open(b.folder.filePath("late.h5"));
+        b.lab->training().play();
         b.interrupted();
-        b.lab->startOver();
+        b.lab->session().startOver();
         QTest::qWait(100);
         post->deliver();
-        QCOMPARE(b.lab->runs().size(), 2u);
-        for (const LabRun& run : b.lab->runs()) {
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
+        for (const LabRun& run : b.lab->comparison().runs) {
             QCOMPARE(run.data->steps.rows(), 0u);
             QVERIFY(run.checkpoints.empty() && !run.isTraining() && run.data->events.empty());
         }
-        QVERIFY(!b.lab->playing() && !b.lab->unsaved());
+        QVERIFY(!b.lab->training().playing() && !b.lab->session().unsaved());
         post->held.clear();
     }
 
@@ -386,43 +390,43 @@ class LabRepliesTest : public QObject {
     void framesOfAnUndoneStartDoNotReachTheRunThatIsBegunAgain() {
         auto post = std::make_shared<Post>();
         Bench b(100000, Post::of(post));
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
-        b.lab->commitKey("stack.depth", 3);
+        b.lab->knobs().commitKey("stack.depth", 3);
         post->hold = true;
-        b.lab->startAsNewRun();
-        const std::string id = b.lab->runs()[0].id;
+        b.lab->training().startAsNewRun();
+        const std::string id = b.lab->comparison().runs[0].id;
         QTRY_VERIFY(post->held.size() > 4);  // its frames are on their way
-        b.lab->undoStack()->undo();
-        QVERIFY(b.lab->runs()[0].id != id);
+        b.lab->runs().undoStack()->undo();
+        QVERIFY(b.lab->comparison().runs[0].id != id);
         // What was replaced while it trained has stopped.
         QCOMPARE(b.run(0).outcome.state, RunState::Interrupted);
-        QVERIFY(!b.lab->anyTraining() && !b.lab->playing());
-        b.lab->undoStack()->redo();
-        QCOMPARE(b.lab->runs()[0].id, id);
-        b.lab->play();
+        QVERIFY(!b.lab->comparison().anyTraining() && !b.lab->training().playing());
+        b.lab->runs().undoStack()->redo();
+        QCOMPARE(b.lab->comparison().runs[0].id, id);
+        b.lab->training().play();
         QTest::qWait(100);
         QTRY_VERIFY((post->deliver(), b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3));
         for (const int i : {0, 1}) QVERIFY(sound(b.run(i)));
-        b.lab->stop();
+        b.lab->training().stop();
         QTRY_VERIFY((post->deliver(), b.ended()));
         for (const int i : {0, 1}) QVERIFY(sound(b.run(i)));
     }
 
     void theSelectionStaysWithItsRun() {
         Bench b;
-        b.lab->addRun(b.lab->runs()[0].recipe);
-        b.lab->selectRun(1);
-        const std::string id = b.lab->selected().id;
-        b.lab->removeRun(0);
-        QCOMPARE(b.lab->selected().id, id);
-        b.lab->undoStack()->undo();
-        QCOMPARE(b.lab->selected().id, id);
-        b.lab->undoStack()->redo();
-        QCOMPARE(b.lab->selected().id, id);
+        b.lab->runs().add(b.lab->comparison().runs[0].recipe);
+        b.lab->runs().select(1);
+        const std::string id = b.lab->comparison().selectedRun().id;
+        b.lab->runs().remove(0);
+        QCOMPARE(b.lab->comparison().selectedRun().id, id);
+        b.lab->runs().undoStack()->undo();
+        QCOMPARE(b.lab->comparison().selectedRun().id, id);
+        b.lab->runs().undoStack()->redo();
+        QCOMPARE(b.lab->comparison().selectedRun().id, id);
         // A run that is gone leaves the selection to the one that takes its place.
-        b.lab->removeRun(0);
-        QCOMPARE(b.lab->selectedRun(), 0);
+        b.lab->runs().remove(0);
+        QCOMPARE(b.lab->comparison().selected, 0);
     }
 };
 

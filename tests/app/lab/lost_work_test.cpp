@@ -27,14 +27,15 @@ void writeLaterSession(const QString& path, const std::vector<LabRun>& runs) {
 }
 
 bool saved(Bench& b, const QString& path) {
-    QSignalSpy done(b.lab.get(), &Lab::sessionSaved), failed(b.lab.get(), &Lab::savingFailed);
-    b.lab->saveSession(path, "{}");
+    QSignalSpy done(&b.lab->session(), &LabSession::saved),
+        failed(&b.lab->session(), &LabSession::savingFailed);
+    b.lab->session().save(path, "{}");
     return QTest::qWaitFor([&] { return done.count() + failed.count() > 0; }, 20000) && done.count() == 1;
 }
 
 bool opened(Bench& b, const QString& path) {
-    QSignalSpy done(b.lab.get(), &Lab::sessionOpened);
-    b.lab->openSession(path);
+    QSignalSpy done(&b.lab->session(), &LabSession::opened);
+    b.lab->session().open(path);
     b.interrupted();  // the files answer in turn
     return done.count() == 1;
 }
@@ -53,7 +54,7 @@ struct OtherProcess {
         const QString recipe = b.folder.filePath("recipe.json");
         QFile file(recipe);
         if (!file.open(QIODevice::WriteOnly)) throw std::runtime_error("no recipe");
-        file.write(QByteArray::fromStdString(recipe_json(b.lab->runs()[0].recipe)));
+        file.write(QByteArray::fromStdString(recipe_json(b.lab->comparison().runs[0].recipe)));
         file.close();
         process.setStandardOutputFile(QProcess::nullDevice());
         process.start(NORMSCOPE_CLI, {"train", recipe, "--out", path, "--steps", steps});
@@ -84,29 +85,29 @@ class LostWorkTest : public QObject {
   private Q_SLOTS:
     void aSessionThatDoesNotOpenChangesNothing() {
         Bench b;
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.ended());
         const QString later = b.folder.filePath("later.h5");
-        writeLaterSession(later, b.lab->runs());
-        const std::string id = b.lab->runs()[0].id;
+        writeLaterSession(later, b.lab->comparison().runs);
+        const std::string id = b.lab->comparison().runs[0].id;
         QVERIFY(!opened(b, later));
         QCOMPARE(b.problems.size(), 1);
         QVERIFY2(b.problems[0].contains("later"), qPrintable(b.problems[0]));
-        QVERIFY(b.lab->sessionPath() != later);
+        QVERIFY(b.lab->session().path() != later);
         QCOMPARE(b.run(0).steps.rows(), std::size_t{6});
-        QCOMPARE(b.lab->runs()[0].id, id);
+        QCOMPARE(b.lab->comparison().runs[0].id, id);
     }
 
     /// What is saved is the session that was left; the path is not that of the new one.
     void aSaveOfTheSessionBeforeDoesNotNameTheNewOne() {
         Bench b;
         const QString path = b.folder.filePath("before.h5");
-        QSignalSpy done(b.lab.get(), &Lab::sessionSaved);
-        b.lab->saveSession(path, "{}");
-        b.lab->startOver();
+        QSignalSpy done(&b.lab->session(), &LabSession::saved);
+        b.lab->session().save(path, "{}");
+        b.lab->session().startOver();
         b.interrupted();
         QVERIFY(QFile::exists(path));
-        QCOMPARE(b.lab->sessionPath(), QString());
+        QCOMPARE(b.lab->session().path(), QString());
         for (const auto& signal : done) QVERIFY(signal.size() > 2 && !signal[2].toBool());
     }
 
@@ -120,42 +121,42 @@ class LostWorkTest : public QObject {
         b.lab.reset();
         b.deliver = [&](std::function<void()> reply) { hold ? held.push_back(std::move(reply)) : reply(); };
         b.open(2000);
-        b.lab->play();
+        b.lab->training().play();
         QTest::qWait(200);
-        b.lab->stop();
+        b.lab->training().stop();
         QTest::qWait(50);
-        b.lab->openSession(path);
+        b.lab->session().open(path);
         QTest::qWait(100);
         // What came last is applied first: the session before the recordings that began in the one before.
         std::reverse(held.begin(), held.end());
         for (const auto& reply : held) reply();
         hold = false;
-        QTRY_COMPARE(b.lab->runs()[0].session, path.toStdString());
-        for (const LabRun& run : b.lab->runs()) QCOMPARE(run.recording, std::string());
+        QTRY_COMPARE(b.lab->comparison().runs[0].session, path.toStdString());
+        for (const LabRun& run : b.lab->comparison().runs) QCOMPARE(run.recording, std::string());
     }
 
     void aResumptionThatIsRejectedKeepsTheRows() {
         for (const bool from_step_0 : {false, true}) {
             Bench b(100000);
-            b.lab->play();
+            b.lab->training().play();
             QTRY_VERIFY(b.run(0).steps.rows() > 10);
-            b.lab->stop();
+            b.lab->training().stop();
             QTRY_VERIFY(b.ended());
-            QTRY_VERIFY(!b.lab->runs()[0].checkpoints.empty());
+            QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
             const QString path = b.folder.filePath("stopped.h5");
             if (from_step_0) {
                 std::vector<RunData> runs;
-                for (const LabRun& run : b.lab->runs()) runs.push_back(*run.data);
+                for (const LabRun& run : b.lab->comparison().runs) runs.push_back(*run.data);
                 save_session(path.toStdString(), runs, "{}");
                 QVERIFY(opened(b, path));
             }
             const auto rows = b.run(0).steps.rows();
-            QVERIFY(b.lab->runs()[0].resumable());
-            b.lab->resumeRuns({b.lab->runs()[0].id}, "no-such-device");
+            QVERIFY(b.lab->comparison().runs[0].resumable());
+            b.lab->training().resumeRuns({b.lab->comparison().runs[0].id}, "no-such-device");
             QTRY_COMPARE(b.problems.size(), 1);
             QCOMPARE(b.run(0).steps.rows(), rows);
             QCOMPARE(b.run(0).outcome.state, RunState::Interrupted);
-            QVERIFY(b.lab->runs()[0].resumable() && !b.lab->playing());
+            QVERIFY(b.lab->comparison().runs[0].resumable() && !b.lab->training().playing());
         }
     }
 
@@ -165,11 +166,11 @@ class LostWorkTest : public QObject {
         OtherProcess other(b, "1000000");
         QVERIFY(other.writes());
         QVERIFY(opened(b, other.path));
-        QVERIFY(b.lab->runs()[0].trained());
-        QVERIFY(!b.lab->anyTraining());
+        QVERIFY(b.lab->comparison().runs[0].trained());
+        QVERIFY(!b.lab->comparison().anyTraining());
         QCOMPARE(b.run(0).outcome.state, RunState::Interrupted);
-        b.lab->pause();
-        QVERIFY(!b.lab->playing());
+        b.lab->training().pause();
+        QVERIFY(!b.lab->training().playing());
     }
 
     void aSaveDoesNotReplaceAFileThatIsBeingWritten() {
@@ -190,7 +191,7 @@ class LostWorkTest : public QObject {
         QVERIFY(saved(b, path));
         QVERIFY(saved(b, path));  // as this laboratory left it
         QVERIFY(opened(b, path));
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.ended());
         QVERIFY(saved(b, path));
         // Another window saves there.
@@ -206,12 +207,12 @@ class LostWorkTest : public QObject {
 
     void oneRunThatCannotBeBuiltDoesNotStopTheOthers() {
         Bench b;
-        b.lab->setLinked(false);
-        b.lab->selectRun(1);
-        b.lab->commitKey("stack.heads", 3);  // 16 is no multiple of 3
-        QTRY_VERIFY(b.lab->exact() && !b.lab->runs()[1].rejection.empty());
+        b.lab->runs().setLinked(false);
+        b.lab->runs().select(1);
+        b.lab->knobs().commitKey("stack.heads", 3);  // 16 is no multiple of 3
+        QTRY_VERIFY(b.lab->view().exact() && !b.lab->comparison().runs[1].rejection.empty());
         QVERIFY(b.run(0).probes.count("jacobian"));
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.ended());
         QCOMPARE(b.run(0).steps.rows(), std::size_t{6});
         QCOMPARE(b.run(1).steps.rows(), std::size_t{0});
@@ -220,43 +221,45 @@ class LostWorkTest : public QObject {
     /// Its text is not there: the others are measured and trained all the same.
     void oneRunWithoutItsTextDoesNotStopTheOthers() {
         Bench b;
-        b.lab->setLinked(false);
-        b.lab->selectRun(1);
-        b.lab->commitKey("data.source", "text");
-        b.lab->commitKey("data.path", b.folder.filePath("gone.txt"));
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab->exact(), 3000);
+        b.lab->runs().setLinked(false);
+        b.lab->runs().select(1);
+        b.lab->knobs().commitKey("data.source", "text");
+        b.lab->knobs().commitKey("data.path", b.folder.filePath("gone.txt"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab->view().exact(), 3000);
         QVERIFY(b.run(0).probes.count("jacobian"));
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() == 6);
-        b.lab->commitKey("data.path", "");
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab->exact(), 3000);
+        b.lab->knobs().commitKey("data.path", "");
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab->view().exact(), 3000);
     }
 
     /// As after a start of a window that was closed while it trained.
     void theMainButtonResumesEveryRunThatCanBe() {
         Bench b(100000);
-        for (int i = 0; i < 2; ++i) b.lab->addSeeds(1);
-        b.lab->play();
+        for (int i = 0; i < 2; ++i) b.lab->runs().addSeeds(1);
+        b.lab->training().play();
         const auto all = [&](auto&& condition) {
-            return std::all_of(b.lab->runs().begin(), b.lab->runs().end(), condition);
+            return std::all_of(b.lab->comparison().runs.begin(), b.lab->comparison().runs.end(), condition);
         };
         QTRY_VERIFY(all([](const LabRun& run) { return run.trained(); }));
         QStringList recordings;
         QTRY_VERIFY(all([](const LabRun& run) { return !run.recording.empty(); }));
-        for (const LabRun& run : b.lab->runs()) recordings << QString::fromStdString(run.recording);
+        for (const LabRun& run : b.lab->comparison().runs)
+            recordings << QString::fromStdString(run.recording);
         b.lab.reset();
         b.open(100000);
-        b.lab->reopen(recordings);
-        QTRY_VERIFY(b.lab->runs().size() == std::size_t(recordings.size()) && b.lab->runs()[0].trained());
+        b.lab->session().reopen(recordings);
+        QTRY_VERIFY(b.lab->comparison().runs.size() == std::size_t(recordings.size()) &&
+                    b.lab->comparison().runs[0].trained());
         std::vector<std::size_t> rows;
-        for (const LabRun& run : b.lab->runs()) rows.push_back(run.data->steps.rows());
-        b.lab->play();
+        for (const LabRun& run : b.lab->comparison().runs) rows.push_back(run.data->steps.rows());
+        b.lab->training().play();
         QTRY_VERIFY(all([&](const LabRun& run) {
             return run.isTraining() &&
-                   run.data->steps.rows() > rows[std::size_t(&run - b.lab->runs().data())] + 3;
+                   run.data->steps.rows() > rows[std::size_t(&run - b.lab->comparison().runs.data())] + 3;
         }));
         QCOMPARE(b.problems, QStringList());
-        b.lab->stop();
+        b.lab->training().stop();
         QTRY_VERIFY(b.ended());
     }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/pending.h"
+#include "app/lab/state/pending.h"
 
 #include "tests/support/test_main.h"
 

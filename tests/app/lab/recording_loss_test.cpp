@@ -29,12 +29,12 @@ struct Bench {
                                                                                   {"stack.context", 16},
                                                                                   {"batch", 2},
                                                                                   {"steps", steps}})
-            lab->commitKey(key, value);
+            lab->knobs().commitKey(key, value);
     }
     QString folder() const { return place.filePath(QStringLiteral("recordings")); }
     QStringList files() const { return QDir(folder()).entryList({QStringLiteral("*.h5")}, QDir::Files); }
-    const LabRun& run(std::size_t i) const { return lab->runs()[i]; }
-    bool ended() const { return !lab->playing() && !lab->anyTraining(); }
+    const LabRun& run(std::size_t i) const { return lab->comparison().runs[i]; }
+    bool ended() const { return !lab->training().playing() && !lab->comparison().anyTraining(); }
     QString line(std::size_t i) const { return QString::fromStdString(run(i).not_recorded); }
 };
 
@@ -45,22 +45,22 @@ class RecordingLossTest : public QObject {
   private Q_SLOTS:
     void aRemovedFolderEndsTheRecordingAndNotTheTraining() {
         Bench b(400);
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).trained() && b.run(1).trained());
-        b.lab->pause();
+        b.lab->training().pause();
         QTRY_VERIFY(b.files().size() >= 4);  // each with its checkpoint: all is well
         QVERIFY(b.line(0).isEmpty());
         QVERIFY(QDir(b.folder()).removeRecursively());
         const auto rows = b.run(0).data->steps.rows();
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).data->steps.rows() > rows);
-        b.lab->pause();  // with a checkpoint
+        b.lab->training().pause();  // with a checkpoint
         QTRY_VERIFY(!b.line(0).isEmpty() && !b.line(1).isEmpty());
         QVERIFY2(b.line(0).startsWith(QLatin1String("not recorded: ")) && b.line(0).contains(b.folder()) &&
                      !b.line(0).contains(QLatin1Char('\n')),
                  qPrintable(b.line(0)));
         QCOMPARE(b.problems.size(), 2);  // reported once each, for any number of later checkpoints
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         for (const std::size_t i : {0, 1}) {
             QCOMPARE(b.run(i).data->steps.rows(), std::size_t{400});
@@ -68,7 +68,7 @@ class RecordingLossTest : public QObject {
             QVERIFY(!b.line(i).isEmpty());  // it stays
             QVERIFY(!b.run(i).checkpoints.empty());
         }
-        b.lab->undoStack()->undo();  // a knob's move back is not a recording
+        b.lab->runs().undoStack()->undo();  // a knob's move back is not a recording
         QVERIFY(!b.line(0).isEmpty());
         QCOMPARE(b.problems.size(), 2);
     }
@@ -77,7 +77,7 @@ class RecordingLossTest : public QObject {
         Bench b(6);
         QFile file(b.folder());  // in its place
         QVERIFY(file.open(QIODevice::WriteOnly));
-        b.lab->play();
+        b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && !b.line(0).isEmpty(), 20000);
         QVERIFY2(b.line(0).startsWith(QLatin1String("not recorded: ")), qPrintable(b.line(0)));
         QCOMPARE(b.run(0).data->steps.rows(), std::size_t{6});
@@ -86,8 +86,8 @@ class RecordingLossTest : public QObject {
     /// The checkpoints in memory keep to their number, and the newest is there.
     void checkpointsInMemoryAreFew() {
         Bench b(60);
-        b.lab->commitKey(QStringLiteral("checkpoint.every"), 1);
-        b.lab->play();
+        b.lab->knobs().commitKey(QStringLiteral("checkpoint.every"), 1);
+        b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         const auto& known = b.run(0).checkpoints;
         QVERIFY2(known.size() >= 2 && known.size() <= 8, qPrintable(QString::number(known.size())));

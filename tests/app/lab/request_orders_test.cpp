@@ -50,7 +50,7 @@ struct Bench {
         lab = std::make_unique<Lab>(std::move(options));
         QObject::connect(lab.get(), &Lab::problem, lab.get(),
                          [this](const QString& line) { problems << line; });
-        lab->setVisibleProbes({"growth"});
+        lab->view().setVisibleProbes({"growth"});
         open(session);
     }
     ~Bench() {
@@ -58,9 +58,10 @@ struct Bench {
         post->held.clear();
     }
     void open(const QString& path) const {
-        lab->openSession(path);
-        if (!QTest::qWaitFor([&] { return lab->sessionPath() == path && lab->notReadYet().isEmpty(); },
-                             20000))
+        lab->session().open(path);
+        if (!QTest::qWaitFor(
+                [&] { return lab->session().path() == path && notReadYet(lab->comparison()).isEmpty(); },
+                20000))
             throw std::runtime_error("it does not open");
     }
     /// Until nothing is sent for a while.
@@ -75,18 +76,18 @@ struct Bench {
     QString settled() const {
         post->hold = false;
         post->deliver();
-        if (lab->dragging()) lab->commitKey("stack.residual_step", 1.0);
+        if (lab->knobs().dragging()) lab->knobs().commitKey("stack.residual_step", 1.0);
         const auto over = [&] {
-            if (lab->anyTraining() && !lab->playing()) lab->play();
-            return lab->waitingRequests().empty() && !lab->anyTraining() && lab->exact();
+            if (lab->comparison().anyTraining() && !lab->training().playing()) lab->training().play();
+            return lab->waitingRequests().empty() && !lab->comparison().anyTraining() && lab->view().exact();
         };
         if (QTest::qWaitFor(over, 20000)) return {};
-        QString waits = lab->anyTraining() ? QStringLiteral("a run trains") : QString();
+        QString waits = lab->comparison().anyTraining() ? QStringLiteral("a run trains") : QString();
         for (const std::string& name : lab->waitingRequests()) waits += u' ' + QString::fromStdString(name);
-        return waits + (lab->exact() ? QString() : QStringLiteral(" not exact"));
+        return waits + (lab->view().exact() ? QString() : QStringLiteral(" not exact"));
     }
     QString unsound() const {
-        for (const LabRun& run : lab->runs()) {
+        for (const LabRun& run : lab->comparison().runs) {
             const QString name = QString::fromStdString(run.data->name);
             if (!sound(*run.data)) return name + " has a gap";
             if (run.data->outcome.state == RunState::Finished &&
@@ -97,7 +98,7 @@ struct Bench {
     }
     std::map<std::string, std::size_t> rows() const {
         std::map<std::string, std::size_t> all;
-        for (const LabRun& run : lab->runs()) all[run.id] = run.data->steps.rows();
+        for (const LabRun& run : lab->comparison().runs) all[run.id] = run.data->steps.rows();
         return all;
     }
 };
@@ -115,56 +116,58 @@ const std::vector<Request>& requests() {
     static const std::vector<Request> all{
         {"explore", &Files::trained,
          [](Bench& b, const Files&) {
-             b.lab->addRun(load_recipe("pre-ln"));
-             b.lab->removeRun(2);
-             b.lab->commitKey("stack.depth", 3);
+             b.lab->runs().add(load_recipe("pre-ln"));
+             b.lab->runs().remove(2);
+             b.lab->knobs().commitKey("stack.depth", 3);
          }},
         {"explore, rejected", &Files::trained,
-         [](Bench& b, const Files&) { b.lab->commitKey("stack.heads", 3); }},
+         [](Bench& b, const Files&) { b.lab->knobs().commitKey("stack.heads", 3); }},
         {"train", &Files::trained,
          [](Bench& b, const Files&) {
-             b.lab->addSeeds(1);
-             b.lab->play();
+             b.lab->runs().addSeeds(1);
+             b.lab->training().play();
          }},
         {"train, one rejected", &Files::trained,
          [](Bench& b, const Files&) {
-             Recipe recipe = b.lab->runs()[0].recipe;
-             b.lab->addSeeds(1);
+             Recipe recipe = b.lab->comparison().runs[0].recipe;
+             b.lab->runs().addSeeds(1);
              recipe.stack.heads = 3;
-             b.lab->addRun(recipe);
-             b.lab->play();
+             b.lab->runs().add(recipe);
+             b.lab->training().play();
          }},
         {"new run", &Files::trained,
          [](Bench& b, const Files&) {
-             b.lab->commitKey("stack.depth", 3);
-             b.lab->startAsNewRun();
+             b.lab->knobs().commitKey("stack.depth", 3);
+             b.lab->training().startAsNewRun();
          }},
-        {"fork", &Files::trained, [](Bench& b, const Files&) { b.lab->forkSelected(); }},
+        {"fork", &Files::trained, [](Bench& b, const Files&) { b.lab->training().forkSelected(); }},
         {"fork, unreadable", &Files::trained,
          [gone](Bench& b, const Files&) {
              gone(b);
-             b.lab->forkSelected();
+             b.lab->training().forkSelected();
          }},
-        {"resume", &Files::stopped, [](Bench& b, const Files&) { b.lab->play(); }},
+        {"resume", &Files::stopped, [](Bench& b, const Files&) { b.lab->training().play(); }},
         {"resume, unreadable", &Files::stopped,
          [gone](Bench& b, const Files&) {
              gone(b);
-             b.lab->play();
+             b.lab->training().play();
          }},
         {"resume, rejected", &Files::stopped,
-         [](Bench& b, const Files&) { b.lab->resumeRuns({b.lab->runs()[0].id}, "no-such-device"); }},
+         [](Bench& b, const Files&) {
+             b.lab->training().resumeRuns({b.lab->comparison().runs[0].id}, "no-such-device");
+         }},
         {"measure", &Files::trained,
          [](Bench& b, const Files&) {
-             b.lab->setVisibleProbes({"growth", "gradients"});
-             b.lab->setStep(3);
-             b.lab->measureHere();
+             b.lab->view().setVisibleProbes({"growth", "gradients"});
+             b.lab->view().setStep(3);
+             b.lab->measurement().measureHere();
          }},
         {"measure, unreadable", &Files::trained,
          [gone](Bench& b, const Files&) {
              gone(b);
-             b.lab->setVisibleProbes({"growth", "gradients"});
-             b.lab->setStep(3);
-             b.lab->measureHere();
+             b.lab->view().setVisibleProbes({"growth", "gradients"});
+             b.lab->view().setStep(3);
+             b.lab->measurement().measureHere();
          }},
         {"draft", &Files::trained,
          [](Bench& b, const Files& f) {  // the drafts of a failed run begin when it is shown
@@ -173,37 +176,39 @@ const std::vector<Request>& requests() {
              b.post->hold = true;
          }},
         {"save", &Files::trained,
-         [](Bench& b, const Files&) { b.lab->saveSession(b.folder.filePath("saved.h5"), "{}"); }},
+         [](Bench& b, const Files&) { b.lab->session().save(b.folder.filePath("saved.h5"), "{}"); }},
         {"save, failed", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->saveSession(f.missing("none/saved.h5"), "{}"); }},
-        {"open", &Files::trained, [](Bench& b, const Files& f) { b.lab->openSession(f.stopped); }, true},
+         [](Bench& b, const Files& f) { b.lab->session().save(f.missing("none/saved.h5"), "{}"); }},
+        {"open", &Files::trained, [](Bench& b, const Files& f) { b.lab->session().open(f.stopped); }, true},
         {"open, missing", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->openSession(f.missing("none.h5")); }},
+         [](Bench& b, const Files& f) { b.lab->session().open(f.missing("none.h5")); }},
         {"open, of a later version", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->openSession(f.later); }},
-        {"reopen", &Files::trained, [](Bench& b, const Files& f) { b.lab->reopen(f.recordings); }, true},
+         [](Bench& b, const Files& f) { b.lab->session().open(f.later); }},
+        {"reopen", &Files::trained, [](Bench& b, const Files& f) { b.lab->session().reopen(f.recordings); },
+         true},
         {"reopen, missing", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->reopen({f.missing("none.h5")}); }},
+         [](Bench& b, const Files& f) { b.lab->session().reopen({f.missing("none.h5")}); }},
         {"add recordings", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->addRecordings(f.recordings); }},
+         [](Bench& b, const Files& f) { b.lab->recordings().add(f.recordings); }},
         {"add recordings, missing", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->addRecordings({f.missing("none.h5")}); }},
-        {"import", &Files::trained, [](Bench& b, const Files& f) { b.lab->importModel(f.model); }},
+         [](Bench& b, const Files& f) { b.lab->recordings().add({f.missing("none.h5")}); }},
+        {"import", &Files::trained, [](Bench& b, const Files& f) { b.lab->runs().importModel(f.model); }},
         {"import, missing", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->importModel(f.missing("none.safetensors")); }},
+         [](Bench& b, const Files& f) { b.lab->runs().importModel(f.missing("none.safetensors")); }},
         {"restore", &Files::trained,
-         [](Bench& b, const Files& f) { b.lab->restore(f.kept, f.missing("none.h5")); }, true},
+         [](Bench& b, const Files& f) { b.lab->session().restore(f.kept, f.missing("none.h5")); }, true},
         {"keep window", &Files::trained,
          [](Bench& b, const Files&) {
-             SavedComparison kept = b.lab->savedComparison(b.folder.filePath("companion.h5"), false);
-             b.lab->saveWindow({b.folder.filePath("state.json"), "{}", std::move(kept.companion)});
+             SavedComparison kept =
+                 b.lab->session().savedComparison(b.folder.filePath("companion.h5"), false);
+             b.lab->session().saveWindow({b.folder.filePath("state.json"), "{}", std::move(kept.companion)});
          }},
         {"lists", &Files::trained,
          [](Bench& b, const Files& f) {
-             b.lab->listRecordings();
-             b.lab->readCurve(f.recordings[0]);
-             b.lab->findInterrupted();
-             b.lab->findDevices();
+             b.lab->recordings().list();
+             b.lab->recordings().readCurve(f.recordings[0]);
+             b.lab->recordings().findInterrupted();
+             b.lab->devices().find();
          }},
     };
     return all;
@@ -249,25 +254,26 @@ const std::vector<Order>& orders() {
          }},
         {"in a drag",
          [](Bench& b, const Files&, const Request&) {
-             b.lab->beginDrag();
-             b.lab->dragKey("stack.temperature", 1.5);
+             b.lab->knobs().beginDrag();
+             b.lab->knobs().dragKey("stack.temperature", 1.5);
              b.replies();
              b.post->deliver();
-             if (b.lab->dragging()) b.lab->dragKey("stack.temperature", 2.0);
-             if (b.lab->dragging()) b.lab->commitKey("stack.temperature", 1.0);
+             if (b.lab->knobs().dragging()) b.lab->knobs().dragKey("stack.temperature", 2.0);
+             if (b.lab->knobs().dragging()) b.lab->knobs().commitKey("stack.temperature", 1.0);
          }},
         {"after an undo",
          [](Bench& b, const Files&, const Request&) {
-             b.lab->undoStack()->undo();
+             b.lab->runs().undoStack()->undo();
              b.replies();
              b.post->deliver();
-             b.lab->undoStack()->redo();
+             b.lab->runs().undoStack()->redo();
          }},
         {"after New",
          [](Bench& b, const Files&, const Request&) {
              b.replies();
-             b.lab->setVisibleProbes({});  // nothing of the default stack is measured, which would take long
-             b.lab->startOver();
+             b.lab->view().setVisibleProbes(
+                 {});  // nothing of the default stack is measured, which would take long
+             b.lab->session().startOver();
              b.post->deliver();
          },
          true},
@@ -296,15 +302,16 @@ class RequestOrdersTest : public QObject {
         Files& f = *files_;
         test::LabBench b(kSteps);
         const auto write = [&](const QString& path) {
-            QSignalSpy saved(b.lab.get(), &Lab::sessionSaved);
-            b.lab->saveSession(path, "{}");
+            QSignalSpy saved(&b.lab->session(), &LabSession::saved);
+            b.lab->session().save(path, "{}");
             QTRY_COMPARE(saved.count(), 1);
         };
-        b.lab->play();
-        QTRY_VERIFY(b.ended() && !b.lab->runs()[1].checkpoints.empty());
-        QTRY_VERIFY(!b.lab->runs()[0].recording.empty() && !b.lab->runs()[1].recording.empty());
+        b.lab->training().play();
+        QTRY_VERIFY(b.ended() && !b.lab->comparison().runs[1].checkpoints.empty());
+        QTRY_VERIFY(!b.lab->comparison().runs[0].recording.empty() &&
+                    !b.lab->comparison().runs[1].recording.empty());
         write(f.trained);
-        for (const LabRun& run : b.lab->runs()) {
+        for (const LabRun& run : b.lab->comparison().runs) {
             const QString kept = f.folder.filePath(QString::fromStdString(run.id) + ".h5");
             QVERIFY(QFile::copy(QString::fromStdString(run.recording), kept));
             f.recordings << kept;
@@ -323,7 +330,7 @@ class RequestOrdersTest : public QObject {
         std::string text = runs[0].recipe.text();
         runs[0].recipe = RunRecipe::read(text.insert(text.find('{') + 1, "\"later\":1,"));
         save_session(f.later.toStdString(), runs, "{}");
-        Recipe recipe = b.lab->runs()[0].recipe;
+        Recipe recipe = b.lab->comparison().runs[0].recipe;
         complete_and_validate(recipe);
         export_model(f.model.toStdString(), recipe,
                      Experiment(recipe, "source", "source").checkpoint().params);
@@ -334,13 +341,13 @@ class RequestOrdersTest : public QObject {
         save_session(f.diverged.toStdString(), runs, "{}");
 
         b.makeSmall(400);
-        b.lab->startOver();
+        b.lab->session().startOver();
         b.makeSmall(400);
-        b.lab->removeRun(1);
-        b.lab->play();
+        b.lab->runs().remove(1);
+        b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 3);
-        b.lab->stop();
-        QTRY_VERIFY(b.ended() && !b.lab->runs()[0].checkpoints.empty());
+        b.lab->training().stop();
+        QTRY_VERIFY(b.ended() && !b.lab->comparison().runs[0].checkpoints.empty());
         write(f.stopped);
     }
     void cleanupTestCase() { files_.reset(); }
@@ -375,22 +382,22 @@ class RequestOrdersTest : public QObject {
                     if (b.rows().count(id)) QVERIFY2(b.rows().at(id) >= rows, id.c_str());
             QVERIFY(!b.rows().empty());
         } else if (QByteArray(happens.name) == "after New") {
-            QCOMPARE(b.lab->sessionPath(), QString());
-            QVERIFY(!b.lab->unsaved());
-            QCOMPARE(b.lab->runs().size(), std::size_t{2});
-            for (const LabRun& run : b.lab->runs()) {
+            QCOMPARE(b.lab->session().path(), QString());
+            QVERIFY(!b.lab->session().unsaved());
+            QCOMPARE(b.lab->comparison().runs.size(), std::size_t{2});
+            for (const LabRun& run : b.lab->comparison().runs) {
                 QVERIFY(!run.trained() && run.checkpoints.empty() && run.data->events.empty());
                 QVERIFY(run.recording.empty() && run.session.empty());
             }
-            b.lab->undoStack()->undo();  // the session that was left is as it was
+            b.lab->runs().undoStack()->undo();  // the session that was left is as it was
             for (const auto& [id, rows] : before)
                 if (b.rows().count(id)) QVERIFY2(b.rows().at(id) >= rows, id.c_str());
             QCOMPARE(b.unsound(), QString());
         } else {
-            QCOMPARE(b.lab->sessionPath(), f.stopped);
-            QVERIFY(!b.lab->unsaved());
-            QCOMPARE(b.lab->runs().size(), std::size_t{1});
-            const LabRun& run = b.lab->runs()[0];
+            QCOMPARE(b.lab->session().path(), f.stopped);
+            QVERIFY(!b.lab->session().unsaved());
+            QCOMPARE(b.lab->comparison().runs.size(), std::size_t{1});
+            const LabRun& run = b.lab->comparison().runs[0];
             QCOMPARE(run.session, f.stopped.toStdString());
             QVERIFY(run.recording.empty());
             QCOMPARE(run.data->steps.rows(), open_session(f.stopped.toStdString()).runs[0].steps.rows());
@@ -421,7 +428,8 @@ class RequestOrdersTest : public QObject {
                 case 2: {
                     const Request& request = requests()[pick(requests().size())];
                     done << request.name;
-                    if (b.lab->notReadYet().isEmpty() && b.lab->runs().size() < 8) request.ask(b, f);
+                    if (notReadYet(b.lab->comparison()).isEmpty() && b.lab->comparison().runs.size() < 8)
+                        request.ask(b, f);
                     break;
                 }
                 case 3:
@@ -437,28 +445,28 @@ class RequestOrdersTest : public QObject {
                     break;
                 case 5:
                     done << QStringLiteral("drag");
-                    b.lab->dragKey("stack.temperature", 1.0 + 0.1 * static_cast<double>(pick(9)));
-                    if (pick(2)) b.lab->commitKey("stack.temperature", 1.0);
+                    b.lab->knobs().dragKey("stack.temperature", 1.0 + 0.1 * static_cast<double>(pick(9)));
+                    if (pick(2)) b.lab->knobs().commitKey("stack.temperature", 1.0);
                     break;
                 case 6:
                     done << QStringLiteral("undo");
-                    pick(3) ? b.lab->undoStack()->undo() : b.lab->undoStack()->redo();
+                    pick(3) ? b.lab->runs().undoStack()->undo() : b.lab->runs().undoStack()->redo();
                     break;
                 case 7:
                     done << QStringLiteral("play");
-                    pick(2) ? b.lab->togglePlay() : b.lab->singleStep();
+                    pick(2) ? b.lab->training().togglePlay() : b.lab->training().singleStep();
                     break;
                 case 8:
                     if (pick(3)) break;
                     done << QStringLiteral("new");
-                    b.lab->startOver();
+                    b.lab->session().startOver();
                     for (const auto& [key, value] : {std::pair{"stack.depth", 2},
                                                      {"stack.d_model", 16},
                                                      {"stack.heads", 2},
                                                      {"stack.context", 16},
                                                      {"batch", 2},
                                                      {"steps", kSteps}})
-                        b.lab->commitKey(QLatin1String(key), value);
+                        b.lab->knobs().commitKey(QLatin1String(key), value);
                     break;
             }
         }

@@ -226,17 +226,17 @@ class ClaimsDrawerTest : public QObject {
                  qPrintable(state));
         const QString first = list(b).ids()[0];
         QVERIFY(!row(b, first).endsWith("not measured"));
-        b.lab().selectRun(1);
+        b.lab().runs().select(1);
         QVERIFY(b.find<QLabel>("claimsTitle")->text().contains("Post-LN"));
         QVERIFY(row(b, first).endsWith("not measured"));
-        b.lab().selectRun(0);
+        b.lab().runs().select(0);
         QVERIFY(!row(b, first).endsWith("not measured"));
         QVERIFY(!b.find<QLabel>("claimsRemark")->isVisible());
-        b.lab().commitKey("stack.norm.eps", 1e-2);
+        b.lab().knobs().commitKey("stack.norm.eps", 1e-2);
         QVERIFY(b.find<QLabel>("claimsRemark")->text().startsWith("Outdated"));
         QVERIFY(list(b).outdated());
         QCOMPARE(button->text(), QString("Check"));
-        b.lab().undoStack()->undo();
+        b.lab().runs().undoStack()->undo();
         QVERIFY(!b.find<QLabel>("claimsRemark")->isVisible());
     }
 
@@ -291,7 +291,7 @@ class ClaimsDrawerTest : public QObject {
         QVERIFY(!at.intersects(drawer(b).geometry()));  // in sight
         QCOMPARE(b.cell("growth"), b.window->views().grid->cells()[0]);
         // A result about another stack is not in the panels of this one.
-        b.lab().selectRun(0);
+        b.lab().runs().select(0);
         measure(b);
         list(b).unfold("N05");
         QVERIFY2(list(b).details()->text().startsWith("The same stack"),
@@ -302,19 +302,19 @@ class ClaimsDrawerTest : public QObject {
     void showLeadsToTheStepThatWasMeasured() {
         WindowBench b;
         b.makeSmall(6);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), kWait);
         b.lab().claims().setOnly({"E16", "E30"});
-        b.lab().setStep(2);
+        b.lab().view().setStep(2);
         openDrawer(b);
         measure(b);
         QCOMPARE(b.find<QLabel>("claimsState")->text(), QString("measured at step 2"));
-        b.lab().setStep(Lab::kNewest);
+        b.lab().view().setStep(LabView::kNewest);
         QVERIFY(b.find<QLabel>("claimsRemark")->text().contains("the window shows step 5"));
         list(b).unfold("E30");
         QVERIFY(list(b).details()->text().contains("one seed"));
         QTest::mouseClick(list(b).details()->showButton(), Qt::LeftButton);
-        QCOMPARE(b.lab().step(), 2);
+        QCOMPARE(b.lab().view().step(), 2);
         QVERIFY(!b.find<QLabel>("claimsRemark")->isVisible());
     }
 

@@ -27,7 +27,7 @@ class ClipboardWindowTest : public QObject {
     void aRecipeOfEverythingIsCopiedAndPasted() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().setLinked(false);
+        b.lab().runs().setLinked(false);
         for (const auto& [key, value] :
              std::vector<std::pair<const char*, QVariant>>{{"stack.scheme", "mix"},
                                                            {"stack.block", "llama"},
@@ -35,27 +35,27 @@ class ClipboardWindowTest : public QObject {
                                                            {"stack.gpas.enabled", true},
                                                            {"stack.branch_scale", "scalar"},
                                                            {"stack.init.rule", "plain"}})
-            b.lab().commitKey(QLatin1String(key), value);
-        b.lab().setNorm(1, Sublayer::FeedForward, widgets::NormPlace::Out, true, false);
+            b.lab().knobs().commitKey(QLatin1String(key), value);
+        b.lab().knobs().setNorm(1, Sublayer::FeedForward, widgets::NormPlace::Out, true, false);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.window->figures()->copyExperiment();
-        const std::string copied = recipe_json(b.lab().runs()[0].recipe);
-        b.lab().selectRun(1);
-        const std::string before = recipe_json(b.lab().runs()[1].recipe);
+        const std::string copied = recipe_json(b.lab().comparison().runs[0].recipe);
+        b.lab().runs().select(1);
+        const std::string before = recipe_json(b.lab().comparison().runs[1].recipe);
         QTest::keyClick(b.window.get(), Qt::Key_V, Qt::ControlModifier | Qt::ShiftModifier);
         // A pasted recipe is completed: "all" probes are replaced by their names.
-        Recipe pasted = b.lab().runs()[1].recipe;
-        pasted.probes = b.lab().runs()[0].recipe.probes;
+        Recipe pasted = b.lab().comparison().runs[1].recipe;
+        pasted.probes = b.lab().comparison().runs[0].recipe.probes;
         QCOMPARE(recipe_json(pasted), copied);
         b.keepScreenshot("everything");
-        b.lab().undoStack()->undo();
-        QCOMPARE(recipe_json(b.lab().runs()[1].recipe), before);
+        b.lab().runs().undoStack()->undo();
+        QCOMPARE(recipe_json(b.lab().comparison().runs[1].recipe), before);
     }
 
     void whatCannotBePastedIsReportedInOneLine() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        const std::string before = recipe_json(b.lab().runs()[0].recipe);
+        const std::string before = recipe_json(b.lab().comparison().runs[0].recipe);
         for (const auto& [text, message] : std::vector<std::pair<const char*, const char*>>{
                  {"not a recipe", "clipboard: not valid JSON"},
                  {"{}", "clipboard: not a recipe"},
@@ -67,8 +67,8 @@ class ClipboardWindowTest : public QObject {
                      qPrintable(b.window->views().banner->message()));
             QVERIFY(!b.window->views().banner->message().contains(QLatin1Char('\n')));
         }
-        QCOMPARE(recipe_json(b.lab().runs()[0].recipe), before);
-        QCOMPARE(b.lab().undoStack()->count(), 0);
+        QCOMPARE(recipe_json(b.lab().comparison().runs[0].recipe), before);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 0);
     }
 
     void experimentAndFigureGoToTheClipboard() {

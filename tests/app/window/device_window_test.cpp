@@ -24,7 +24,7 @@ namespace {
 struct DeviceBench : WindowBench {
     DeviceBench() {
         emulated_cuda_device().fail_at({});
-        if (!QTest::qWaitFor([this] { return !lab().devices().empty(); }, 20000))
+        if (!QTest::qWaitFor([this] { return !lab().devices().known().empty(); }, 20000))
             throw std::runtime_error("no devices are found");
     }
     ~DeviceBench() {
@@ -83,14 +83,14 @@ class DeviceWindowTest : public QObject {
         QVERIFY(b.entry("cpu")->isChecked() && b.entry("cpu")->isEnabled());
         QVERIFY2(b.entry("cpu")->text().endsWith("GiB free"), qPrintable(b.entry("cpu")->text()));
         b.entry("cuda-emulated")->trigger();
-        QCOMPARE(b.lab().backend(), std::string("cuda-emulated"));
+        QCOMPARE(b.lab().devices().chosen(), std::string("cuda-emulated"));
         QCOMPARE(b.button()->text(), QStringLiteral("cuda-emulated"));
         QVERIFY(b.entry("cuda-emulated")->isChecked() && !b.entry("cpu")->isChecked());
         QCOMPARE(widgets::Settings().backend(), QStringLiteral("cuda-emulated"));
         b.window.reset();
         b.open();
         QTRY_COMPARE(b.button()->text(), QStringLiteral("cuda-emulated"));
-        QCOMPARE(b.lab().backend(), std::string("cuda-emulated"));
+        QCOMPARE(b.lab().devices().chosen(), std::string("cuda-emulated"));
     }
 
     /// The choice is kept for the day the card is back.
@@ -111,7 +111,7 @@ class DeviceWindowTest : public QObject {
         b.makeSmall(100000);
         b.entry("cuda-emulated")->trigger();
         QVERIFY2(b.button()->toolTip().contains("next training"), qPrintable(b.button()->toolTip()));
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.rates().size() == 2 && b.rates()[1].contains(" · "), 60000);
         QVERIFY2(b.rates()[0].startsWith("cuda-emulated · ") && b.rates()[0].contains(" tokens/s · "),
                  qPrintable(b.rates()[0]));
@@ -120,14 +120,14 @@ class DeviceWindowTest : public QObject {
         QVERIFY2(b.button()->toolTip().contains("applies at the next start"),
                  qPrintable(b.button()->toolTip()));
         b.keepScreenshot("training-cuda-emulated");
-        b.lab().stop();
+        b.lab().training().stop();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         b.entry("cpu")->trigger();
-        b.lab().commitKey("steps", 50000);
-        b.lab().startAsNewRun();
+        b.lab().knobs().commitKey("steps", 50000);
+        b.lab().training().startAsNewRun();
         QTRY_VERIFY_WITH_TIMEOUT(b.rates().size() == 2 && b.rates()[0].startsWith("cpu · "), 60000);
         QVERIFY2(b.rates()[1].endsWith(" MiB resident"), qPrintable(b.rates()[1]));
-        b.lab().stop();
+        b.lab().training().stop();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
@@ -136,8 +136,8 @@ class DeviceWindowTest : public QObject {
         b.makeSmall(12);  // too few for a verdict
         b.entry("cuda-emulated")->trigger();
         emulated_cuda_device().fail_at({0, 20000});
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().failedRuns().size() == 2, 600000);
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab().training().failedRuns().size() == 2, 600000);
         QTRY_VERIFY(b.window->views().banner->message().count("the device is lost") == 2);
         b.keepScreenshot("lost");
         QPushButton* resume = nullptr;
@@ -145,12 +145,12 @@ class DeviceWindowTest : public QObject {
             if (button->isVisible() && button->text() == u"Resume on cpu") resume = button;
         QVERIFY(resume);
         QTest::mouseClick(resume, Qt::LeftButton);
-        QTRY_VERIFY(b.lab().failedRuns().empty());
+        QTRY_VERIFY(b.lab().training().failedRuns().empty());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).outcome.state == RunState::Finished &&
                                      b.run(1).outcome.state == RunState::Finished,
                                  60000);
         QCOMPARE(b.run(0).steps.rows(), std::size_t{12});
-        QCOMPARE(b.lab().backend(), std::string("cuda-emulated"));  // of the next training
+        QCOMPARE(b.lab().devices().chosen(), std::string("cuda-emulated"));  // of the next training
         b.keepScreenshot("resumed");
     }
 };

@@ -26,10 +26,10 @@ namespace {
 /// A recorded comparison, and a new one with the list open.
 void record(WindowBench& b) {
     b.makeSmall(20);
-    b.lab().play();
+    b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-    b.lab().startOver();
-    QSignalSpy listed(&b.lab(), &Lab::recordingsListed);
+    b.lab().session().startOver();
+    QSignalSpy listed(&b.lab().recordings(), &Recordings::listed);
     QTest::keyClick(b.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
     QTRY_VERIFY_WITH_TIMEOUT(!listed.isEmpty() && listed.last()[1].toBool(), 20000);
     QCOMPARE(b.window->recordings()->drawer()->paths().size(), 2);
@@ -100,17 +100,17 @@ class DragRecordingsWindowTest : public QObject {
             b.window->appearance()->setDark(false);
         });
         QVERIFY(shown && !targetShown(b));
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
-        QCOMPARE(QString::fromStdString(b.lab().runs()[2].recording), path);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(3), 20000);
+        QCOMPARE(QString::fromStdString(b.lab().comparison().runs[2].recording), path);
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(b.lab().runs().size(), std::size_t(2));
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(2));
     }
 
     void ontoTheStripOfChips() {
         WindowBench b;
         record(b);
         dragRow(b, middleOf(b.find<widgets::RunStrip>("runStrip")), true, [&] { QVERIFY(targetShown(b)); });
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(3), 20000);
     }
 
     void escapeCancels() {
@@ -121,7 +121,7 @@ class DragRecordingsWindowTest : public QObject {
                 [&] { shown = targetShown(b); });
         QVERIFY(shown && !targetShown(b));
         QTest::qWait(200);
-        QCOMPARE(b.lab().runs().size(), std::size_t(2));
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(2));
         QVERIFY(b.window->recordings()->drawer()->isVisible());  // Esc was the drag's
     }
 
@@ -136,7 +136,7 @@ class DragRecordingsWindowTest : public QObject {
             QTest::qWait(QApplication::doubleClickInterval() + 50);  // the next press begins a drag
         }
         QTest::qWait(200);  // in which nothing may be added
-        QCOMPARE(b.lab().runs().size(), std::size_t(2));
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(2));
     }
 };
 

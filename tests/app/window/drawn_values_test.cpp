@@ -27,7 +27,7 @@ class DrawnValuesTest : public QObject {
     static void compare(const WindowBench& b, const char* panel, const char* probe, const char* array,
                         int run) {
         ThreadPool pool(1);
-        Experiment alone(b.lab().runs()[std::size_t(run)].recipe, "x", "x");
+        Experiment alone(b.lab().comparison().runs[std::size_t(run)].recipe, "x", "x");
         const std::vector<double> wanted = alone.measure(probe, pool).find(array)->data;
         const widgets::PlotView& view = *b.cell(panel)->plot();
         const widgets::PlotLayout& plot = view.figureLayout().plots.at(0);
@@ -62,7 +62,7 @@ class DrawnValuesTest : public QObject {
         }
     }
     static void compareAll(WindowBench& b) {
-        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().exact(), 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().view().exact(), 30000);
         QTest::qWait(300);
         for (const int run : {0, 1}) {
             compare(b, "growth", "growth", "rms", run);
@@ -94,8 +94,8 @@ class DrawnValuesTest : public QObject {
         }
         compareAll(b);  // while the button is down: on frozen axes
         QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, from - QPoint(40, 0));
-        QVERIFY(b.lab().runs()[0].recipe.stack.residual_step < 0.7);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QVERIFY(b.lab().comparison().runs[0].recipe.stack.residual_step < 0.7);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
         compareAll(b);
     }
 
@@ -107,8 +107,8 @@ class DrawnValuesTest : public QObject {
         QTest::mousePress(chip, Qt::LeftButton);
         QTest::mouseMove(chip, chip->rect().center() + QPoint(1, 0));
         QTest::mouseRelease(chip, Qt::LeftButton);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
-        QVERIFY(!b.lab().runs()[0].recipe.stack.layers.empty());
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
+        QVERIFY(!b.lab().comparison().runs[0].recipe.stack.layers.empty());
         compareAll(b);
     }
 };

@@ -162,7 +162,7 @@ class FindingsBandTest : public QObject {
         QTest::keyClick(first, Qt::Key_Space);
         QVERIFY(b.window->views().story->isVisible());
         QCOMPARE(b.window->views().story->story()->name, std::string(stories()[0].name));
-        QVERIFY(b.lab().exploring());  // Space has not begun a training
+        QVERIFY(b.lab().comparison().exploring());  // Space has not begun a training
         buttons->menu()->actions()[1]->trigger();
         QCOMPARE(b.window->views().story->story()->name, std::string(stories()[1].name));
     }
@@ -187,9 +187,9 @@ class FindingsBandTest : public QObject {
     void theNumbersFollowTheScrubberAndComeBack() {
         WindowBench b;
         b.makeSmall(12);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
-        b.lab().setStep(2);
+        b.lab().view().setStep(2);
         settle();
         const auto check = [&] {
             QCOMPARE(bandOf(b)->columns().size(), 2u);
@@ -215,15 +215,15 @@ class FindingsBandTest : public QObject {
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
         b.keepScreenshot("band-scrubbed");
         const QString path = b.folder.filePath("session.h5");
-        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        QSignalSpy saved(&b.lab().session(), &LabSession::saved);
         b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         b.window.reset();
         b.open();
-        QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+        QSignalSpy opened(&b.lab().session(), &LabSession::opened);
         b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
-        QCOMPARE(b.lab().step(), qint64(2));
+        QCOMPARE(b.lab().view().step(), qint64(2));
         QTRY_COMPARE(column(b, 0).numbers.size(), 3u);
         settle();
         check();
@@ -232,17 +232,17 @@ class FindingsBandTest : public QObject {
     void aDivergedRunHasItsHeadlineAndBeforeItNumbers() {
         WindowBench b;
         b.makeSmall(40);
-        b.lab().setLinked(false);
-        b.lab().selectRun(0);
-        b.lab().commitKey("optimizer.lr", 1e30);
-        b.lab().play();
+        b.lab().runs().setLinked(false);
+        b.lab().runs().select(0);
+        b.lab().knobs().commitKey("optimizer.lr", 1e30);
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.run(0).outcome.state, RunState::Diverged);
         QTRY_VERIFY(bandOf(b)->texts()[0].startsWith("Diverged at step "));
         QVERIFY(bandOf(b)->remedies()->isVisible() && !bandOf(b)->stories()->isVisible());
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
         b.keepScreenshot("band-diverged");
-        b.lab().setStep(0);
+        b.lab().view().setStep(0);
         QTRY_COMPARE(number(b, 0, 0), QString::number(lossOf(b, 0, 0), 'f', 2));
     }
 
@@ -250,15 +250,15 @@ class FindingsBandTest : public QObject {
     void groupsShowTheMedianOfTheirRuns() {
         WindowBench b;
         b.makeSmall(12);
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm, Scheme::Mix, Scheme::Lns}) {
             recipe.stack.scheme = scheme;
-            b.lab().addRun(recipe);
+            b.lab().runs().add(recipe);
         }
-        b.lab().addSeeds(2);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 60000);
+        b.lab().runs().addSeeds(2);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 60000);
         settle();
-        const auto& first = b.lab().groups().groups[std::size_t(column(b, 0).hue)].members;
+        const auto& first = b.lab().view().groups().groups[std::size_t(column(b, 0).hue)].members;
         std::vector<double> held_out;
         for (const std::size_t run : first)
             held_out.push_back(
@@ -269,14 +269,14 @@ class FindingsBandTest : public QObject {
         QCOMPARE(column(b, 0).numbers[0].caption, QString("held-out loss"));
         QVERIFY(column(b, 0).numbers[0].tip.contains(
             QString("%1 – %2 nat").arg(held_out[0], 0, 'f', 2).arg(held_out[2], 0, 'f', 2)));
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         settle();
         const auto check = [&](std::int64_t step) {
             QVERIFY(bandOf(b)->columns().size() > 2);
             for (std::size_t i = 0; i < bandOf(b)->columns().size(); ++i) {
                 const widgets::ColumnContent& shown = column(b, i);
-                const auto& members = b.lab().groups().groups[std::size_t(shown.hue)].members;
+                const auto& members = b.lab().view().groups().groups[std::size_t(shown.hue)].members;
                 QCOMPARE(members.size(), 3u);
                 std::vector<double> losses;
                 for (const std::size_t run : members)
@@ -289,28 +289,29 @@ class FindingsBandTest : public QObject {
                 QVERIFY(shown.numbers[0].tip.contains(QString("at step %1").arg(step)));
                 QCOMPARE(shown.outcomes.size(), 3u);
                 for (std::size_t m = 0; m < 3; ++m)
-                    QCOMPARE(shown.outcomes[m], b.lab().runs()[members[m]].data->outcome.state);
+                    QCOMPARE(shown.outcomes[m], b.lab().comparison().runs[members[m]].data->outcome.state);
             }
         };
         check(11);
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
         b.keepScreenshot("band-groups");
         // The totals are shown where no remedies are: scrubbing does not hide these.
-        if (b.lab().remedyTrials()) {
+        if (b.lab().remedies().trials()) {
             QVERIFY(!bandOf(b)->key()->isVisible());
         } else {
             QCOMPARE(bandOf(b)->columns().size(), 6u);
             QVERIFY(bandOf(b)->key()->isVisible());
         }
         int failed = 0;
-        for (const LabRun& run : b.lab().runs()) failed += run.data->outcome.state == RunState::Stalled;
+        for (const LabRun& run : b.lab().comparison().runs)
+            failed += run.data->outcome.state == RunState::Stalled;
         QCOMPARE(bandOf(b)->key()->lines()[0], QString("18 runs in 6 groups"));
         QCOMPARE(bandOf(b)->key()->lines()[1],
                  failed == 18  ? QString("18 stalled")
                  : failed == 0 ? QString("18 finished")
                                : QString("%1 finished, %2 stalled").arg(18 - failed).arg(failed));
         QCOMPARE(bandOf(b)->key()->lines()[2], QString("median of 3 seeds, band from min to max"));
-        b.lab().setStep(4);
+        b.lab().view().setStep(4);
         settle();
         check(4);
     }
@@ -318,7 +319,7 @@ class FindingsBandTest : public QObject {
     void untrainedGroupsHaveTheKey() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().addSeeds(2);
+        b.lab().runs().addSeeds(2);
         settle();
         QVERIFY(bandOf(b)->key()->isVisible() && !bandOf(b)->stories()->isVisible());
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
@@ -329,16 +330,16 @@ class FindingsBandTest : public QObject {
     void ofManyRunsTheSelectedOneIsShown() {
         WindowBench b;
         b.makeSmall(4);
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (int i = 0; i < 9; ++i) {
             recipe.train.optimizer.lr = 1e-3 * (i + 2);
-            b.lab().addRun(recipe);
+            b.lab().runs().add(recipe);
         }
-        QCOMPARE(b.lab().runs().size(), 11u);
+        QCOMPARE(b.lab().comparison().runs.size(), 11u);
         for (const int width : {1000, 1440, 1920})
             for (const int selected : {0, 5, 10}) {
                 b.window->resize(width, 900);
-                b.lab().selectRun(selected);
+                b.lab().runs().select(selected);
                 settle();
                 const auto& columns = bandOf(b)->columns();
                 QVERIFY(std::any_of(
@@ -358,8 +359,8 @@ class FindingsBandTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const int least = b.window->minimumSizeHint().width();
-        b.lab().addRun(b.lab().selected().recipe);
-        b.lab().addSeeds(2);
+        b.lab().runs().add(b.lab().comparison().selectedRun().recipe);
+        b.lab().runs().addSeeds(2);
         settle();
         QCOMPARE(bandOf(b)->minimumSizeHint().width(), 0);
         QVERIFY(b.window->minimumSizeHint().width() <= least + 1);

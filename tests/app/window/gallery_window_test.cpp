@@ -2,7 +2,7 @@
 // The papers' figures in the real window: trained from their drawer, shown while they are, stopped, resumed,
 // found again.
 #include "app/lab/gallery_runs.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/pending.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/commands.h"
 #include "app/window/files/recordings_controller.h"
@@ -478,7 +478,7 @@ class GalleryWindowTest : public QObject {
         QCOMPARE(QApplication::focusWidget(), static_cast<QWidget*>(b.find<QPushButton>("galleryRun")));
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
         QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("e-small").kind, Kind::Ended, kWait);
-        QVERIFY(!b.lab().playing());
+        QVERIFY(!b.lab().training().playing());
         QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
         QVERIFY(!drawer(b).isVisible());
     }

@@ -50,25 +50,25 @@ class GroupsWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         b.window->commands()[Command::AddSeeds]->trigger();
-        QCOMPARE(b.lab().runs().size(), 6u);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QCOMPARE(b.lab().comparison().runs.size(), 6u);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
         std::vector<std::uint64_t> seeds;
-        for (const LabRun& run : b.lab().runs()) seeds.push_back(run.recipe.train.seed);
+        for (const LabRun& run : b.lab().comparison().runs) seeds.push_back(run.recipe.train.seed);
         QCOMPARE(seeds, (std::vector<std::uint64_t>{42, 43, 44, 42, 43, 44}));
         QCOMPARE(chipNames(b), (QStringList{"Pre-LN ×3", "Post-LN ×3"}));
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().setGroupSeeds(false);
+        b.lab().view().setGroupSeeds(false);
         QCOMPARE(chipNames(b).size(), 6);
         QCOMPARE(chipNames(b)[1], QStringLiteral("Pre-LN · seed 43"));
-        b.lab().setGroupSeeds(true);
-        b.lab().undoStack()->undo();
+        b.lab().view().setGroupSeeds(true);
+        b.lab().runs().undoStack()->undo();
         QCOMPARE(chipNames(b), (QStringList{"Pre-LN", "Post-LN"}));
     }
 
     void aPanelDrawsTheMedianAndItsBand() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().addSeeds(2);
+        b.lab().runs().addSeeds(2);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
         const auto* view = b.cell("growth")->plot();
         QTRY_VERIFY(view->figure() && view->figure()->plots.front().bands.size() == 2);
@@ -95,7 +95,7 @@ class GroupsWindowTest : public QObject {
         const auto spectra = b.cell("jacobian")->plot()->figure();
         QVERIFY2(spectra->subtitle.contains("· seed 42"), qPrintable(spectra->subtitle));
         QCOMPARE(spectra->run_names.size(), 2);
-        b.lab().selectRun(4);
+        b.lab().runs().select(4);
         QTRY_VERIFY(b.cell("jacobian")->plot()->figure()->subtitle.contains("· seed 43"));
     }
 
@@ -103,7 +103,7 @@ class GroupsWindowTest : public QObject {
     void theSpecificationAsksForNoStripThatTheFigureLacks() {
         WindowBench b;
         b.makeSmall(6);
-        b.lab().addSeeds(2);
+        b.lab().runs().addSeeds(2);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.run(5).probes.count("growth"), 20000);
         QTRY_COMPARE(b.cell("growth")->plot()->figure()->plots.size(), 1u);
         b.window->commands()[Command::ExportFigure]->trigger();
@@ -115,8 +115,8 @@ class GroupsWindowTest : public QObject {
     void trainedSeedsHaveOneLaneAndCountedOutcomes() {
         WindowBench b;
         b.makeSmall(6);
-        b.lab().addSeeds(2);
-        b.lab().play();
+        b.lab().runs().addSeeds(2);
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(5).outcome.state != RunState::Running, 30000);
         QTRY_COMPARE(chipNames(b), (QStringList{"Pre-LN ×3", "Post-LN ×3"}));
         const auto* scrubber = b.find<widgets::TransportBar>("transportBar")->scrubber();
@@ -131,36 +131,36 @@ class GroupsWindowTest : public QObject {
         QCOMPARE(curve->y[5], middle(lossOf(3), lossOf(4), lossOf(5)));
         b.keepScreenshot("groups");
         // A session keeps them, and how they are shown.
-        b.lab().setGroupSeeds(false);
+        b.lab().view().setGroupSeeds(false);
         QVERIFY(viewJson(*b.window).find("\"group_seeds\":false") != std::string::npos);
     }
 
     void aKnobActsOnAllSeedsOfTheSelectedGroup() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().addSeeds(2);
-        b.lab().selectRun(4);
-        b.lab().setLinked(false);
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().runs().addSeeds(2);
+        b.lab().runs().select(4);
+        b.lab().runs().setLinked(false);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         for (int i = 0; i < 6; ++i)
-            QCOMPARE(b.lab().runs()[std::size_t(i)].recipe.stack.residual_step, i < 3 ? 1.0 : 0.5);
-        b.lab().commitKey("stack.scheme", "peri");
+            QCOMPARE(b.lab().comparison().runs[std::size_t(i)].recipe.stack.residual_step, i < 3 ? 1.0 : 0.5);
+        b.lab().knobs().commitKey("stack.scheme", "peri");
         QCOMPARE(chipNames(b).size(), 2);
-        QCOMPARE(b.lab().runs()[3].recipe.stack.scheme, Scheme::Peri);
-        QCOMPARE(b.lab().runs()[2].recipe.stack.scheme, Scheme::Pre);
+        QCOMPARE(b.lab().comparison().runs[3].recipe.stack.scheme, Scheme::Peri);
+        QCOMPARE(b.lab().comparison().runs[2].recipe.stack.scheme, Scheme::Pre);
         // The seed alone is the run's own.
-        b.lab().commitKey("seed", 99);
-        QCOMPARE(b.lab().runs()[3].recipe.train.seed, 42u);
-        QCOMPARE(b.lab().runs()[4].recipe.train.seed, 99u);
+        b.lab().knobs().commitKey("seed", 99);
+        QCOMPARE(b.lab().comparison().runs[3].recipe.train.seed, 42u);
+        QCOMPARE(b.lab().comparison().runs[4].recipe.train.seed, 99u);
     }
 
     void aReferenceIsByItself() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().addSeeds(1);
+        b.lab().runs().addSeeds(1);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().selectRun(1);
-        b.lab().pinSelected();
+        b.lab().runs().select(1);
+        b.lab().runs().pinSelected();
         QCOMPARE(chipNames(b).size(), 3);
         QCOMPARE(chipNames(b)[0], QStringLiteral("Pre-LN ×2"));
         QVERIFY(chipNames(b)[2].endsWith("(reference)"));
@@ -170,15 +170,15 @@ class GroupsWindowTest : public QObject {
     void sixGroupsOfThree() {
         WindowBench b;
         b.makeSmall(12);
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm, Scheme::Mix, Scheme::Lns}) {
             recipe.stack.scheme = scheme;
-            b.lab().addRun(recipe);
+            b.lab().runs().add(recipe);
         }
-        b.lab().addSeeds(2);
-        QCOMPARE(b.lab().runs().size(), 18u);
+        b.lab().runs().addSeeds(2);
+        QCOMPARE(b.lab().comparison().runs.size(), 18u);
         QCOMPARE(chipNames(b).size(), 6);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QTRY_COMPARE(b.cell("training")->plot()->figure()->run_names.size(), 6);
         b.keepScreenshot("six-groups");

@@ -32,11 +32,11 @@ void type(QLineEdit* field, const char* text) {
 }
 
 Scheme scheme(const WindowBench& b, std::size_t run) {
-    return b.lab().runs()[run].recipe.stack.scheme;
+    return b.lab().comparison().runs[run].recipe.stack.scheme;
 }
 
 double step(const WindowBench& b, std::size_t run) {
-    return b.lab().runs()[run].recipe.stack.residual_step;
+    return b.lab().comparison().runs[run].recipe.stack.residual_step;
 }
 
 bool headerShows(const WindowBench& b, const QString& text) {
@@ -75,7 +75,7 @@ class KnobFieldsWindowTest : public QObject {
             QCOMPARE(scheme(b, 0), first);
             QVERIFY(second->hasFocus());
         }
-        QCOMPARE(b.lab().selectedRun(), 1);
+        QCOMPARE(b.lab().comparison().selected, 1);
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
         QCOMPARE(scheme(b, 1), Scheme::Post);
@@ -86,12 +86,12 @@ class KnobFieldsWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         QVERIFY(headerShows(b, "linked, both runs"));
-        b.lab().setLinked(false);
+        b.lab().runs().setLinked(false);
         QVERIFY(headerShows(b, "Pre-LN only"));
-        b.lab().selectRun(1);
+        b.lab().runs().select(1);
         QVERIFY(headerShows(b, "Post-LN only"));
-        b.lab().commitKey("stack.residual_step", 0.2);
-        b.lab().setLinked(true);
+        b.lab().knobs().commitKey("stack.residual_step", 0.2);
+        b.lab().runs().setLinked(true);
         auto* knob = row<widgets::Knob>(b, "stack.residual_step");
         const auto [first, second] = knob->fields();
         QVERIFY(first->isVisible() && second->isVisible());
@@ -100,7 +100,7 @@ class KnobFieldsWindowTest : public QObject {
         type(first, "0.5");
         QCOMPARE(step(b, 0), 0.5);
         QCOMPARE(step(b, 1), 0.2);
-        QCOMPARE(b.lab().selectedRun(), 0);
+        QCOMPARE(b.lab().comparison().selected, 0);
         QCOMPARE(knob->slider()->value(), 0.5);
         b.keepScreenshot("two-numbers");
         b.window->appearance()->setDark(true);
@@ -119,7 +119,7 @@ class KnobFieldsWindowTest : public QObject {
     void theSeedsOfGroupsAreStops() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().addSeeds(2);
+        b.lab().runs().addSeeds(2);
         QVERIFY(headerShows(b, "linked, 6 runs"));
         auto* seed = row<widgets::Knob>(b, "seed");
         QCOMPARE(seed->field()->text(), QString("42 – 44"));

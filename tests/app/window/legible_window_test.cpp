@@ -69,26 +69,26 @@ class LegibleWindowTest : public QObject {
         QMouseEvent move(QEvent::MouseMove, to, slider->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
                          Qt::ShiftModifier);
         QCoreApplication::sendEvent(slider, &move);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
         check(b, "mid-drag");
         QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, to);
     }
 
     void training() {
         WindowBench b;
-        b.lab().commitKey("steps", 30);
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() >= 20, 240000);
-        b.lab().pause();
+        b.lab().knobs().commitKey("steps", 30);
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().lastStep() >= 20, 240000);
+        b.lab().training().pause();
         check(b, "training");
     }
 
     void diverged() {
         WindowBench b;
         b.makeSmall(40);
-        b.lab().setLinked(false);
-        b.lab().commitKey("optimizer.lr", 5.0);
-        b.lab().play();
+        b.lab().runs().setLinked(false);
+        b.lab().knobs().commitKey("optimizer.lr", 5.0);
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         check(b, "diverged");
     }
@@ -96,25 +96,25 @@ class LegibleWindowTest : public QObject {
     /// At a rate at which nothing learns: the band has its headline and the drafted remedies.
     void collapsed() {
         WindowBench b;
-        b.lab().commitKey("optimizer.lr", 0.3);
+        b.lab().knobs().commitKey("optimizer.lr", 0.3);
         b.makeSmall(40);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.run(0).outcome.state, RunState::Stalled);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedies().trials() && b.lab().remedies().trials()->done(), 60000);
         check(b, "collapsed");
     }
 
     void deepStacksAndFourRuns() {
         WindowBench b;
         b.makeSmall(8);
-        b.lab().commitKey("stack.depth", 24);
-        Recipe recipe = b.lab().selected().recipe;
+        b.lab().knobs().commitKey("stack.depth", 24);
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm}) {
             recipe.stack.scheme = scheme;
-            b.lab().addRun(recipe);
+            b.lab().runs().add(recipe);
         }
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         check(b, "24-layers-4-runs");
     }
@@ -122,13 +122,13 @@ class LegibleWindowTest : public QObject {
     void sixGroupsOfThree() {
         WindowBench b;
         b.makeSmall(12);
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm, Scheme::Mix, Scheme::Lns}) {
             recipe.stack.scheme = scheme;
-            b.lab().addRun(recipe);
+            b.lab().runs().add(recipe);
         }
-        b.lab().addSeeds(2);
-        b.lab().play();
+        b.lab().runs().addSeeds(2);
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         check(b, "6-groups-of-3");
     }
@@ -136,12 +136,12 @@ class LegibleWindowTest : public QObject {
     void twelveRuns() {
         WindowBench b;
         b.makeSmall(8);
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (int i = 0; i < 10; ++i) {
             recipe.train.optimizer.lr = 0.001 * (i + 1);
-            b.lab().addRun(recipe);
+            b.lab().runs().add(recipe);
         }
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         check(b, "12-runs");
     }
@@ -149,19 +149,19 @@ class LegibleWindowTest : public QObject {
     void reopened() {
         WindowBench b;
         b.makeSmall(12);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
-        b.lab().setStep(5);
+        b.lab().view().setStep(5);
         const QString path = b.folder.filePath("session.h5");
-        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        QSignalSpy saved(&b.lab().session(), &LabSession::saved);
         b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         b.window.reset();
         b.open();
-        QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+        QSignalSpy opened(&b.lab().session(), &LabSession::opened);
         b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
-        QCOMPARE(b.lab().step(), qint64(5));
+        QCOMPARE(b.lab().view().step(), qint64(5));
         check(b, "reopened");
     }
 

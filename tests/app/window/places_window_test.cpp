@@ -90,7 +90,7 @@ class PlacesWindowTest : public QObject {
         QVERIFY(!line->text().contains("no place"));
 
         // The predictions follow.
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         recipe.stack.vocab = b.run(0).recipe.get()->stack.vocab;
         complete_without_data(recipe);
         recipe.probes = probes_with(recipe, ProbesPreset::Standard,
@@ -101,29 +101,31 @@ class PlacesWindowTest : public QObject {
         QVERIFY(standard->text() != before);
         b.keepScreenshot("measure-only", dialog);
         QTest::keyClick(field, Qt::Key_Return);
-        for (const LabRun& run : b.lab().runs())
+        for (const LabRun& run : b.lab().comparison().runs)
             QCOMPARE(common_selection(run.recipe.probes).value(), std::string("blocks.0, blocks.2.attn"));
 
         // Measured again at step 0: gaps, and the places in the panel.
         const auto partial = [&] {
             const auto found = b.run(0).probes.find("gradients");
-            return b.lab().exact() && found != b.run(0).probes.end() && !found->second.front().only().empty();
+            return b.lab().view().exact() && found != b.run(0).probes.end() &&
+                   !found->second.front().only().empty();
         };
         QTRY_VERIFY_WITH_TIMEOUT(partial(), 60000);
         const auto& hidden = b.run(0).probes.at("gradients").front().find("hidden")->data;
         QVERIFY(std::isnan(hidden[0]) && std::isfinite(hidden[1]) && std::isnan(hidden[3]));
-        QTRY_VERIFY(b.lab().figure("gradients", {}).subtitle.contains("only blocks.0, blocks.2.attn"));
-        QVERIFY(!b.lab().figure("growth", {}).subtitle.contains("only"));
+        QTRY_VERIFY(b.lab().view().figure("gradients", {}).subtitle.contains("only blocks.0, blocks.2.attn"));
+        QVERIFY(!b.lab().view().figure("growth", {}).subtitle.contains("only"));
         b.keepScreenshot("measure-only-panels");
 
-        b.lab().undoStack()->undo();
-        for (const LabRun& run : b.lab().runs())
+        b.lab().runs().undoStack()->undo();
+        for (const LabRun& run : b.lab().comparison().runs)
             QCOMPARE(common_selection(run.recipe.probes).value(), std::string());
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.run(0).probes.count("gradients") && !partial(), 60000);
-        b.lab().undoStack()->redo();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact() && b.run(0).probes.count("gradients") && !partial(),
+                                 60000);
+        b.lab().runs().undoStack()->redo();
 
         // Trained: the samples are of these places, and the dialog has them.
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.run(0).probes.at("gradients").back().only(), std::string("blocks.0, blocks.2.attn"));
         QTRY_VERIFY(!b.find<ProbeCostsDialog>("probeCosts"));
@@ -138,12 +140,12 @@ class PlacesWindowTest : public QObject {
     void aPresetKeepsThePlaces() {
         WindowBench b;
         b.makeSmall(60);
-        b.lab().setProbes(std::nullopt, PlaceSelection::parse("blocks.1", "only"));
+        b.lab().knobs().setProbes(std::nullopt, PlaceSelection::parse("blocks.1", "only"));
         ProbeCostsDialog* dialog = openDialog(b);
         QVERIFY(dialog);
         part<QRadioButton>(dialog, "probes_economy")->setChecked(true);
         QTest::keyClick(ok(dialog), Qt::Key_Space);
-        const auto& probes = b.lab().selected().recipe.probes;
+        const auto& probes = b.lab().comparison().selectedRun().recipe.probes;
         QCOMPARE(probes.size(), std::size_t{5});
         QCOMPARE(common_selection(probes).value(), std::string("blocks.1"));
         QTRY_VERIFY(!b.find<ProbeCostsDialog>("probeCosts"));
@@ -152,8 +154,8 @@ class PlacesWindowTest : public QObject {
         auto* field = part<QLineEdit>(dialog, "probesOnly");
         type(field, "");
         QTest::keyClick(ok(dialog), Qt::Key_Space);
-        QCOMPARE(common_selection(b.lab().selected().recipe.probes).value(), std::string());
-        QCOMPARE(b.lab().selected().recipe.probes.size(), std::size_t{5});
+        QCOMPARE(common_selection(b.lab().comparison().selectedRun().recipe.probes).value(), std::string());
+        QCOMPARE(b.lab().comparison().selectedRun().recipe.probes.size(), std::size_t{5});
     }
 };
 

@@ -137,7 +137,7 @@ class PresentationWindowTest : public QObject {
     void arrowsStepThroughTraining() {
         WindowBench b;
         b.makeSmall(30);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         const StepScrubber* scrubber = b.window->views().presentation->foot()->scrubber();
@@ -152,7 +152,7 @@ class PresentationWindowTest : public QObject {
         QVERIFY(before < 29);
         QTest::keyClick(focused(), Qt::Key_Left);
         QTRY_COMPARE(scrubber->step(), before);
-        QCOMPARE(b.lab().step(), before);
+        QCOMPARE(b.lab().view().step(), before);
         QCOMPARE(number->text(), QString::number(before));
         QTest::keyClick(focused(), Qt::Key_Right);
         QTRY_COMPARE(scrubber->step(), 29);
@@ -170,17 +170,18 @@ class PresentationWindowTest : public QObject {
         QTest::mouseMove(slider, from - QPoint(60, 0));
         QTest::mouseRelease(slider, Qt::LeftButton, {}, from - QPoint(60, 0));
         QVERIFY(slider->value() < 1);
-        for (const LabRun& run : b.lab().runs()) QCOMPARE(run.recipe.stack.residual_step, slider->value());
-        QCOMPARE(b.lab().undoStack()->count(), 1);
+        for (const LabRun& run : b.lab().comparison().runs)
+            QCOMPARE(run.recipe.stack.residual_step, slider->value());
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
         // A slider with the focus keeps its arrows.
         slider->setFocus();
         const double value = slider->value();
         QTest::keyClick(slider, Qt::Key_Right);
         QVERIFY(slider->value() > value);
-        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, slider->value());
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.residual_step, slider->value());
 
         QTest::mouseClick(foot->train(), Qt::LeftButton);
-        QVERIFY(b.lab().playing());
+        QVERIFY(b.lab().training().playing());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QCOMPARE(b.run(0).steps.rows(), 30u);
     }
@@ -200,12 +201,12 @@ class PresentationWindowTest : public QObject {
         };
         drag();
         QVERIFY(slider->value() != 0.2);
-        b.lab().undoStack()->undo();
+        b.lab().runs().undoStack()->undo();
         QTRY_COMPARE(slider->value(), 1.0);
         b.window->views().story->moveTo(2);
         drag();
         QCOMPARE(slider->value(), 0.2);
-        QCOMPARE(b.lab().runs()[1].recipe.stack.residual_step, 0.2);
+        QCOMPARE(b.lab().comparison().runs[1].recipe.stack.residual_step, 0.2);
     }
 
     void leavingRestoresTheWindow() {
@@ -266,22 +267,22 @@ class PresentationWindowTest : public QObject {
         QCOMPARE(pulse->target(), foot->train());
         QTRY_VERIFY(expectation().endsWith("Not yet."));
         key(Qt::Key_Space);
-        QVERIFY(b.lab().playing());
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().playing(), 120000);
-        QVERIFY2(b.lab().lastStep() >= 39 && b.lab().lastStep() < 60,
-                 qPrintable(QString::number(b.lab().lastStep())));
+        QVERIFY(b.lab().training().playing());
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().training().playing(), 120000);
+        QVERIFY2(b.lab().comparison().lastStep() >= 39 && b.lab().comparison().lastStep() < 60,
+                 qPrintable(QString::number(b.lab().comparison().lastStep())));
         QTRY_VERIFY2(expectation().endsWith("Holds here."), qPrintable(expectation()));
         QVERIFY(!pulse->isVisible());
 
         key(Qt::Key_PageDown);  // Δt of the second run, then train on
         KnobSlider* slider = foot->slider("stack.residual_step");
         QTRY_COMPARE(pulse->target(), slider);
-        QVERIFY(!b.lab().linked());
-        QCOMPARE(b.lab().selectedRun(), 1);
+        QVERIFY(!b.lab().comparison().linked);
+        QCOMPARE(b.lab().comparison().selected, 1);
         while (QApplication::focusWidget() != slider) key(Qt::Key_Tab);
         for (int i = 0; i < 100 && slider->value() > 0.205; ++i) key(Qt::Key_Left);
-        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
-        QCOMPARE(b.lab().runs()[1].live.stack.residual_step, slider->value());
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab().comparison().runs[1].live.stack.residual_step, slider->value());
         QTRY_COMPARE(pulse->target(), foot->train());
         QTRY_VERIFY(expectation().endsWith("Not yet."));
         key(Qt::Key_Space);
@@ -302,7 +303,7 @@ class PresentationWindowTest : public QObject {
         key(Qt::Key_Escape);
         QVERIFY(strip->isVisible());
         QVERIFY(!b.window->views().presentation->isOn());
-        QCOMPARE(b.lab().runs().size(), 2u);
+        QCOMPARE(b.lab().comparison().runs.size(), 2u);
     }
 
     /// The other two as well: on every page do what it asks for, and what it expects holds.
@@ -317,7 +318,7 @@ class PresentationWindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         b.window->stories()->tell(name);
         const widgets::StoryStrip* strip = b.window->views().story;
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
         const auto key = [&](Qt::Key k) {
             QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : b.window.get(), k);
         };
@@ -329,7 +330,7 @@ class PresentationWindowTest : public QObject {
             for (const StoryAction& action : step.actions) {
                 if (action.kind == StoryAction::Kind::Train) {
                     key(Qt::Key_Space);
-                    QVERIFY(b.lab().playing());
+                    QVERIFY(b.lab().training().playing());
                     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 900000);
                     ++trained;
                     continue;
@@ -345,7 +346,8 @@ class PresentationWindowTest : public QObject {
             else
                 QTRY_VERIFY2(expectation->text().endsWith("Holds here."), qPrintable(expectation->toolTip()));
             // A page about a step shows that step.
-            if (step.step && b.lab().lastStep() >= *step.step) QCOMPARE(b.lab().step(), qint64(*step.step));
+            if (step.step && b.lab().comparison().lastStep() >= *step.step)
+                QCOMPARE(b.lab().view().step(), qint64(*step.step));
             b.keepScreenshot(QString("%1 %2").arg(name).arg(page + 1));
         }
         QVERIFY(trained >= 1);
@@ -391,10 +393,11 @@ class PresentationWindowTest : public QObject {
     void aStatementThatIsFalseHereIsReportedAsSuch() {
         WindowBench b;
         b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
-        b.lab().commitKey(QStringLiteral("optimizer.lr"), 3e-5);  // nothing collapses, and nothing learns
+        b.lab().knobs().commitKey(QStringLiteral("optimizer.lr"),
+                                  3e-5);  // nothing collapses, and nothing learns
         b.makeSmall(20);
         b.window->views().story->moveTo(1);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(b.find<QLabel>("storyExpectation")->text().endsWith("Does not hold here."));
         QVERIFY(b.find<QLabel>("storyExpectation")->toolTip().contains("stated < 2.2"));

@@ -22,16 +22,16 @@ namespace {
 
 /// Both runs small and at a rate at which nothing learns.
 void fail(WindowBench& b, int steps = 40, const char* watch = nullptr) {
-    b.lab().commitKey("optimizer.lr", 0.3);
+    b.lab().knobs().commitKey("optimizer.lr", 0.3);
     b.makeSmall(steps);
-    if (watch) b.lab().setWatch({parse_watch(watch, "watch")});
-    b.lab().play();
+    if (watch) b.lab().knobs().setWatch({parse_watch(watch, "watch")});
+    b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
     QCOMPARE(b.run(0).outcome.state, RunState::Stalled);
 }
 
 void drafted(WindowBench& b) {
-    QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+    QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedies().trials() && b.lab().remedies().trials()->done(), 60000);
 }
 
 widgets::RemedyBox* box(const WindowBench& b) {
@@ -58,8 +58,8 @@ class RemediesWindowTest : public QObject {
         const QRect plots = b.window->views().grid->geometry();
         fail(b);
         drafted(b);
-        const RemedyTrials& trials = *b.lab().remedyTrials();
-        QCOMPARE(trials.run, b.lab().runs()[0].id);
+        const RemedyTrials& trials = *b.lab().remedies().trials();
+        QCOMPARE(trials.run, b.lab().comparison().runs[0].id);
         QTRY_VERIFY(box(b)->isVisible() && !box(b)->buttons().empty());
         QVERIFY(band->texts()[0].startsWith("Stalled "));
         QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
@@ -84,28 +84,28 @@ class RemediesWindowTest : public QObject {
         fail(b);
         drafted(b);
         // The band follows the drafts at most five times a second.
-        QTRY_COMPARE(box(b)->buttons().size(), b.lab().remedyTrials()->shown().size());
+        QTRY_COMPARE(box(b)->buttons().size(), b.lab().remedies().trials()->shown().size());
         QTRY_VERIFY(box(b)->isVisible() && box(b)->buttons().front()->isVisible());
-        const std::size_t first = b.lab().remedyTrials()->shown().front();
-        const Remedy remedy = b.lab().remedyTrials()->remedies[first];
-        const std::vector<double> drafted_loss = b.lab().remedyTrials()->drafts[first]->first.loss;
-        const auto before = b.lab().runs().size();
+        const std::size_t first = b.lab().remedies().trials()->shown().front();
+        const Remedy remedy = b.lab().remedies().trials()->remedies[first];
+        const std::vector<double> drafted_loss = b.lab().remedies().trials()->drafts[first]->first.loss;
+        const auto before = b.lab().comparison().runs.size();
         QTest::mouseClick(box(b)->buttons().front(), Qt::LeftButton);
-        QCOMPARE(b.lab().runs().size(), before + 1);
+        QCOMPARE(b.lab().comparison().runs.size(), before + 1);
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
-        const LabRun run = b.lab().runs().back();
+        const LabRun run = b.lab().comparison().runs.back();
         QVERIFY(same_recipe(run.recipe, remedy.recipe));
         QVERIFY(QString::fromStdString(run.data->name).contains(QString::fromStdString(remedy.name)));
         // The run begins as its draft did.
         QCOMPARE(first_steps(*run.data, draft_steps(remedy.recipe)).loss, drafted_loss);
         // The remedies of the failed run stay.
-        QVERIFY(b.lab().remedyTrials());
-        b.lab().undoStack()->undo();
-        QCOMPARE(b.lab().runs().size(), before);
-        b.lab().undoStack()->redo();
+        QVERIFY(b.lab().remedies().trials());
+        b.lab().runs().undoStack()->undo();
+        QCOMPARE(b.lab().comparison().runs.size(), before);
+        b.lab().runs().undoStack()->redo();
         // Done again, it is the trained run and not another one to train.
-        QCOMPARE(b.lab().runs().size(), before + 1);
-        const LabRun& again = b.lab().runs().back();
+        QCOMPARE(b.lab().comparison().runs.size(), before + 1);
+        const LabRun& again = b.lab().comparison().runs.back();
         QCOMPARE(again.id, run.id);
         QCOMPARE(*again.data->steps.find("loss"), *run.data->steps.find("loss"));
         QCOMPARE(again.data->name, run.data->name);
@@ -118,18 +118,18 @@ class RemediesWindowTest : public QObject {
         drafted(b);
         auto* action = b.find<QToolButton>("remedyAction");
         QTRY_VERIFY(action->isVisible());
-        const auto best = b.lab().remedyTrials()->shown();
+        const auto best = b.lab().remedies().trials()->shown();
         QVERIFY(best.size() >= 2);
-        const auto before = b.lab().runs().size();
+        const auto before = b.lab().comparison().runs.size();
         QTest::mouseClick(action, Qt::LeftButton);
-        QCOMPARE(b.lab().runs().size(), before + best.size());
+        QCOMPARE(b.lab().comparison().runs.size(), before + best.size());
         QTRY_VERIFY(box(b)->showsTable());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         const auto& rows = box(b)->table().rows();
         QTRY_COMPARE(rows.size(), best.size() + 1);  // the failed run first
         QTRY_VERIFY(!rows.back().loss.isEmpty());
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            const LabRun& run = b.lab().runs()[i == 0 ? 0 : before + i - 1];
+            const LabRun& run = b.lab().comparison().runs[i == 0 ? 0 : before + i - 1];
             QTRY_COMPARE(rows[i].name, QString::fromStdString(run.data->name));
             QTRY_COMPARE(rows[i].state, run.data->outcome.state);  // the band follows within 200 ms
             const FinalValues values = final_values(*run.data);
@@ -146,8 +146,8 @@ class RemediesWindowTest : public QObject {
         QVERIFY(!box(b)->showsTable());
         QTest::mouseClick(back, Qt::LeftButton);
         QVERIFY(box(b)->showsTable());
-        b.lab().undoStack()->undo();  // one entry for all
-        QCOMPARE(b.lab().runs().size(), before);
+        b.lab().runs().undoStack()->undo();  // one entry for all
+        QCOMPARE(b.lab().comparison().runs.size(), before);
         QTRY_COMPARE(box(b)->table().rows()[1].outcome, QString("removed"));
     }
 
@@ -155,14 +155,14 @@ class RemediesWindowTest : public QObject {
     void trialsAreNotWatched() {
         WindowBench b;
         fail(b, 40, "grad_norm > 1e30");
-        QCOMPARE(b.lab().runs()[0].live.watch.size(), std::size_t(1));
+        QCOMPARE(b.lab().comparison().runs[0].live.watch.size(), std::size_t(1));
         drafted(b);
-        const auto best = b.lab().remedyTrials()->shown();
-        const auto before = b.lab().runs().size();
-        b.lab().tryRemedies(best);
-        QVERIFY(b.lab().runs().size() > before);
-        for (std::size_t i = before; i < b.lab().runs().size(); ++i)
-            QVERIFY(b.lab().runs()[i].recipe.watch.empty());
+        const auto best = b.lab().remedies().trials()->shown();
+        const auto before = b.lab().comparison().runs.size();
+        b.lab().remedies().tryOut(best);
+        QVERIFY(b.lab().comparison().runs.size() > before);
+        for (std::size_t i = before; i < b.lab().comparison().runs.size(); ++i)
+            QVERIFY(b.lab().comparison().runs[i].recipe.watch.empty());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
@@ -173,7 +173,7 @@ class RemediesWindowTest : public QObject {
             QTest::qWait(wait);
             if (wait == 120) {
                 drafted(b);
-                b.lab().tryRemedies(b.lab().remedyTrials()->shown());
+                b.lab().remedies().tryOut(b.lab().remedies().trials()->shown());
                 QTest::qWait(50);
             }
             b.window.reset();
@@ -183,12 +183,12 @@ class RemediesWindowTest : public QObject {
     void theOtherRunsRemediesAreDraftedWhenItIsSelected() {
         WindowBench b;
         fail(b);
-        b.lab().selectRun(1);
-        QTRY_COMPARE(b.lab().remedyTrials()->run, b.lab().runs()[1].id);
+        b.lab().runs().select(1);
+        QTRY_COMPARE(b.lab().remedies().trials()->run, b.lab().comparison().runs[1].id);
         drafted(b);
-        b.lab().selectRun(0);
+        b.lab().runs().select(0);
         drafted(b);  // what selecting the other one had interrupted
-        QCOMPARE(b.lab().remedyTrials()->run, b.lab().runs()[0].id);
+        QCOMPARE(b.lab().remedies().trials()->run, b.lab().comparison().runs[0].id);
     }
 
     void thePlotOfADraftIsItsValues() {
@@ -204,7 +204,7 @@ class RemediesWindowTest : public QObject {
 
     void theDefaultPostLnHasAtLeastTwoRemediesThatLearn() {
         WindowBench b;
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
         drafted(b);
         b.keepScreenshot("failed-light");
@@ -213,7 +213,7 @@ class RemediesWindowTest : public QObject {
         b.window->appearance()->setDark(false);
         QElapsedTimer clock;
         clock.start();
-        b.lab().tryRemedies(b.lab().remedyTrials()->shown());
+        b.lab().remedies().tryOut(b.lab().remedies().trials()->shown());
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
         std::printf("Try all: %.1f s\n", static_cast<double>(clock.elapsed()) / 1e3);
         b.keepScreenshot("tried-light");

@@ -41,7 +41,7 @@ struct Screen {
 
 Screen screenOf(const MainWindow& window) {
     Screen s{nlohmann::json::parse(viewJson(window)), {}, {}, {}, {}};
-    for (const LabRun& run : window.lab()->runs()) {
+    for (const LabRun& run : window.lab()->comparison().runs) {
         s.ids.push_back(run.id);
         s.names.push_back(run.data->name);
         const auto* losses = run.data->steps.find("loss");
@@ -65,7 +65,7 @@ void startAgain(WindowBench& b, bool close = true) {
     if (close) b.window->close();
     b.window.reset();
     b.open();
-    QSignalSpy restored(&b.lab(), &Lab::comparisonRestored);
+    QSignalSpy restored(&b.lab().session(), &LabSession::restored);
     b.window->state()->start(false);
     QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
 }
@@ -83,7 +83,7 @@ QString stateFile(const WindowBench& b, int n = 1) {
 
 void train(WindowBench& b, int steps) {
     b.makeSmall(steps);
-    b.lab().play();
+    b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
 }
 
@@ -97,24 +97,25 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         b.makeSmall(100000);
-        b.lab().addSeeds(2);
-        b.lab().play();
+        b.lab().runs().addSeeds(2);
+        b.lab().training().play();
         const auto trained = [&] {
-            return std::all_of(b.lab().runs().begin(), b.lab().runs().end(), [](const LabRun& run) {
-                return run.lastStep() > 3 && !run.recording.empty();
-            });
+            return std::all_of(
+                b.lab().comparison().runs.begin(), b.lab().comparison().runs.end(),
+                [](const LabRun& run) { return run.lastStep() > 3 && !run.recording.empty(); });
         };
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().runs().size() == 6 && trained(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().runs.size() == 6 && trained(), 20000);
         startAgain(b);
         const auto* button = b.find<QWidget>("transportBar")->findChild<QAbstractButton*>("playButton");
         QTRY_COMPARE(button->text(), QStringLiteral("Resume"));
         std::vector<qint64> steps;
-        for (const LabRun& run : b.lab().runs()) steps.push_back(run.lastStep());
+        for (const LabRun& run : b.lab().comparison().runs) steps.push_back(run.lastStep());
         QTest::mouseClick(const_cast<QAbstractButton*>(button), Qt::LeftButton);
         for (std::size_t i = 0; i < 6; ++i)
-            QTRY_VERIFY_WITH_TIMEOUT(
-                b.lab().runs()[i].isTraining() && b.lab().runs()[i].lastStep() > steps[i], 20000);
-        b.lab().stop();
+            QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().runs[i].isTraining() &&
+                                         b.lab().comparison().runs[i].lastStep() > steps[i],
+                                     20000);
+        b.lab().training().stop();
         QTRY_VERIFY(b.ended());
     }
 
@@ -122,31 +123,31 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         train(b, 40);
-        b.lab().renameRun(0, "my run");
-        b.lab().selectRun(0);
-        b.lab().pinSelected();                          // a reference: only in memory
-        b.lab().addRun(b.lab().runs()[1].recipe);       // untrained
-        b.lab().commitKey("stack.residual_step", 0.5);  // asks for new runs
-        b.lab().setGroupSeeds(false);
-        b.lab().setLinked(false);
+        b.lab().runs().rename(0, "my run");
+        b.lab().runs().select(0);
+        b.lab().runs().pinSelected();                             // a reference: only in memory
+        b.lab().runs().add(b.lab().comparison().runs[1].recipe);  // untrained
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);    // asks for new runs
+        b.lab().view().setGroupSeeds(false);
+        b.lab().runs().setLinked(false);
         b.window->views().grid->cells()[1]->setPanel("updates");
         b.window->views().grid->cells()[0]->setViews(
             {{b.window->views().grid->cells()[0]->panel(), {{{{}, {widgets::Range{1.0, 2.0}, {}}}}}}});
         b.window->appearance()->setDark(true);
-        b.lab().setStep(17);
-        b.lab().selectRun(2);
-        b.lab().selectLayer(1);
+        b.lab().view().setStep(17);
+        b.lab().runs().select(2);
+        b.lab().view().selectLayer(1);
         b.window->resize(1300, 860);
-        QTRY_VERIFY(b.lab().exact());
+        QTRY_VERIFY(b.lab().view().exact());
         const Screen before = screenOf(*b.window);
-        QVERIFY(b.window->isWindowModified() || b.lab().unsaved());
+        QVERIFY(b.window->isWindowModified() || b.lab().session().unsaved());
         b.keepScreenshot("restore-before");
         b.window->close();
         QVERIFY(!b.window->isVisible() && !b.find<QMessageBox>("leaving"));
         b.window.reset();
         QSettings().setValue("dark", false);
         b.open();
-        QSignalSpy restored(&b.lab(), &Lab::comparisonRestored);
+        QSignalSpy restored(&b.lab().session(), &LabSession::restored);
         b.window->state()->start(false);
         QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
         b.keepScreenshot("restore-after");
@@ -154,7 +155,7 @@ class RestoreWindowTest : public QObject {
         COMPARE_SCREENS(before, after);
         QCOMPARE(before.losses[0].size(), std::size_t(40));
         QCOMPARE(before.losses[2].size(), std::size_t(40));
-        QVERIFY(b.lab().unsaved() && b.lab().changesPending());
+        QVERIFY(b.lab().session().unsaved() && b.lab().comparison().changesPending());
         // The untrained run is measured again.
         QTRY_VERIFY_WITH_TIMEOUT(b.run(3).probes.count("growth"), 20000);
     }
@@ -164,31 +165,31 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         train(b, 40);
-        b.lab().setStep(13);
-        QVERIFY2(b.lab().measureObstacle().isEmpty(), qPrintable(b.lab().measureObstacle()));
-        b.lab().measureHere();
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measuring(), 20000);
+        b.lab().view().setStep(13);
+        QVERIFY2(b.lab().measurement().obstacle().isEmpty(), qPrintable(b.lab().measurement().obstacle()));
+        b.lab().measurement().measureHere();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measurement().running(), 20000);
         std::map<std::string, std::vector<std::int64_t>> before;
         for (const auto& [probe, samples] : b.run(0).probes)
             for (const auto& sample : samples) before[probe].push_back(sample.step);
-        QVERIFY(!b.lab().runs()[0].replayed.empty());
+        QVERIFY(!b.lab().comparison().runs[0].replayed.empty());
         startAgain(b);
         std::map<std::string, std::vector<std::int64_t>> after;
         for (const auto& [probe, samples] : b.run(0).probes)
             for (const auto& sample : samples) after[probe].push_back(sample.step);
         QVERIFY(after == before);
         startAgain(b);  // they are kept again
-        QVERIFY(b.run(0).probes.at(b.lab().runs()[0].replayed.begin()->first).size() ==
-                before.at(b.lab().runs()[0].replayed.begin()->first).size());
+        QVERIFY(b.run(0).probes.at(b.lab().comparison().runs[0].replayed.begin()->first).size() ==
+                before.at(b.lab().comparison().runs[0].replayed.begin()->first).size());
     }
 
     /// The runs of "Try all" are compared in its table again, though their remedies are drafted again.
     void theTableOfTriedRemedies() {
         WindowBench b;
         b.window->state()->start(false);
-        b.lab().commitKey("optimizer.lr", 0.3);  // nothing learns
+        b.lab().knobs().commitKey("optimizer.lr", 0.3);  // nothing learns
         train(b, 40);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedyTrials() && b.lab().remedyTrials()->done(), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedies().trials() && b.lab().remedies().trials()->done(), 60000);
         auto* action = b.find<QToolButton>("remedyAction");
         QTRY_VERIFY(action->isVisible());
         QTest::mouseClick(action, Qt::LeftButton);
@@ -217,25 +218,25 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         b.makeSmall(3000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 20 && b.run(1).steps.rows() > 20, 20000);
         b.window->close();
         QVERIFY(!b.window->isVisible());
         startAgain(b, false);
         for (const int i : {0, 1}) {
             QCOMPARE(b.run(i).outcome.state, RunState::Interrupted);
-            QVERIFY(b.lab().runs()[std::size_t(i)].resumable());
+            QVERIFY(b.lab().comparison().runs[std::size_t(i)].resumable());
         }
         const auto rows = b.run(0).steps.rows();
         QVERIFY(rows > 20);
         QVERIFY(!b.window->views().banner->message().contains("Interrupted"));  // they are on screen
-        b.lab().selectRun(0);
+        b.lab().runs().select(0);
         b.window->training()->resumeSelected();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > rows + 5, 30000);
         for (std::size_t row = 0; row < b.run(0).steps.rows(); ++row)
             QCOMPARE(b.run(0).steps.step[row], std::int64_t(row));
-        b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyTraining());
+        b.lab().training().stop();
+        QTRY_VERIFY(!b.lab().comparison().anyTraining());
     }
 
     /// What a kill leaves: the state names the recordings soon after they began, without a closing.
@@ -243,19 +244,20 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         b.makeSmall(100000);
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().runs()[0].recording.empty() && !b.lab().runs()[1].recording.empty(),
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().comparison().runs[0].recording.empty() &&
+                                     !b.lab().comparison().runs[1].recording.empty(),
                                  20000);
         const auto named = [&] {
             QFile file(stateFile(b));
             if (!file.open(QFile::ReadOnly)) return false;
             const QByteArray text = file.readAll();
-            return text.contains(b.lab().runs()[0].recording.c_str()) &&
-                   text.contains(b.lab().runs()[1].recording.c_str());
+            return text.contains(b.lab().comparison().runs[0].recording.c_str()) &&
+                   text.contains(b.lab().comparison().runs[1].recording.c_str());
         };
         QTRY_VERIFY_WITH_TIMEOUT(named(), 10000);
-        QVERIFY(b.lab().playing());
-        b.lab().stop();
+        QVERIFY(b.lab().training().playing());
+        b.lab().training().stop();
     }
 
     void theSessionsPathAndItsRuns() {
@@ -263,19 +265,19 @@ class RestoreWindowTest : public QObject {
         b.window->state()->start(false);
         train(b, 6);
         const QString path = b.folder.filePath("mine.h5");
-        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        QSignalSpy saved(&b.lab().session(), &LabSession::saved);
         b.window->files()->saveSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         b.window->files()->newComparison();
-        QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+        QSignalSpy opened(&b.lab().session(), &LabSession::opened);
         b.window->files()->openSession(path);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         const Screen before = screenOf(*b.window);
         startAgain(b);
         COMPARE_SCREENS(before, screenOf(*b.window));
-        QCOMPARE(b.lab().sessionPath(), path);
+        QCOMPARE(b.lab().session().path(), path);
         QVERIFY(!b.window->isWindowModified() && b.window->windowTitle().startsWith("mine.h5"));
-        QVERIFY(!b.lab().runs()[0].checkpoints.empty());
+        QVERIFY(!b.lab().comparison().runs[0].checkpoints.empty());
     }
 
     void aStoryIsRestored() {
@@ -298,18 +300,18 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         train(b, 6);
-        const QString gone = QString::fromStdString(b.lab().runs()[0].recording);
+        const QString gone = QString::fromStdString(b.lab().comparison().runs[0].recording);
         b.window->close();
         b.window.reset();
         QVERIFY(QFile::remove(gone));
         b.open();
-        QSignalSpy problems(&b.lab(), &Lab::problem), restored(&b.lab(), &Lab::comparisonRestored);
+        QSignalSpy problems(&b.lab(), &Lab::problem), restored(&b.lab().session(), &LabSession::restored);
         b.window->state()->start(false);
         QTRY_COMPARE_WITH_TIMEOUT(restored.count(), 1, 20000);
         QCOMPARE(problems.count(), 1);
         QVERIFY(problems[0][0].toString().contains("is not restored"));
-        QVERIFY(!b.lab().runs()[0].trained() && b.run(1).steps.rows() == 6);
-        QCOMPARE(b.lab().runs()[0].recipe.stack.depth, 3);
+        QVERIFY(!b.lab().comparison().runs[0].trained() && b.run(1).steps.rows() == 6);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.depth, 3);
     }
 
     void aDamagedStateIsOneLine_data() {
@@ -327,49 +329,49 @@ class RestoreWindowTest : public QObject {
         b.window->state()->start(false);
         QTRY_VERIFY(b.window->views().banner->message().contains("is damaged"));
         QVERIFY(!b.window->views().banner->message().contains('\n'));
-        QCOMPARE(b.lab().runs().size(), std::size_t(2));
-        b.lab().commitKey("stack.residual_step", 0.5);
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(2));
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         startAgain(b);  // it is kept again
-        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 0.5);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.residual_step, 0.5);
     }
 
     void twoWindowsKeepTheirOwn() {
         WindowBench b;
         b.window->state()->start(false);
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         MainWindow other(b.folder.filePath("recordings"), 1);
         other.show();
         other.state()->start(false);  // the first one's is its own
-        QCOMPARE(other.lab()->runs()[0].recipe.stack.residual_step, 1.0);
-        other.lab()->commitKey("stack.residual_step", 0.25);
+        QCOMPARE(other.lab()->comparison().runs[0].recipe.stack.residual_step, 1.0);
+        other.lab()->knobs().commitKey("stack.residual_step", 0.25);
         b.window->close();
         QTest::qWait(20);  // the files' times differ then
         other.close();
         QVERIFY(QFile::exists(stateFile(b, 1)) && QFile::exists(stateFile(b, 2)));
         startAgain(b, false);  // the other still has its file
-        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 0.5);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.residual_step, 0.5);
     }
 
     void newOrTheSettingStartAfresh() {
         WindowBench b;
         b.window->state()->start(false);
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         b.window->close();
         b.window.reset();
         b.open();
         b.window->state()->start(true);
         QTest::qWait(100);  // in which nothing may be restored
-        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.residual_step, 1.0);
         b.window->state()->toggleRestoring();
         QVERIFY(!widgets::Settings().restores());
-        b.lab().commitKey("stack.residual_step", 0.25);
+        b.lab().knobs().commitKey("stack.residual_step", 0.25);
         b.window->close();  // nothing would be restored: it asks
         QTRY_VERIFY(b.find<QMessageBox>("leaving"));
         b.window.reset();
         b.open();
         b.window->state()->start(false);
         QTest::qWait(100);  // in which nothing may be restored
-        QCOMPARE(b.lab().runs()[0].recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.residual_step, 1.0);
     }
 
     /// The program as a process, killed in the middle.
@@ -377,8 +379,8 @@ class RestoreWindowTest : public QObject {
         WindowBench b;
         b.window->state()->start(false);
         train(b, 6);
-        b.lab().selectRun(1);
-        b.lab().setStep(3);
+        b.lab().runs().select(1);
+        b.lab().view().setStep(3);
         b.window->views().grid->cells()[2]->setPanel("updates");
         const Screen before = screenOf(*b.window);
         b.window->close();

@@ -44,13 +44,13 @@ std::set<QString> rowsOf(const WindowBench& b) {
 /// Two recorded runs, then a new comparison.
 void record(WindowBench& b) {
     b.makeSmall(30);
-    b.lab().play();
+    b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
-    b.lab().startOver();
+    b.lab().session().startOver();
 }
 
 void openDrawer(WindowBench& b) {
-    QSignalSpy listed(&b.lab(), &Lab::recordingsListed);
+    QSignalSpy listed(&b.lab().recordings(), &Recordings::listed);
     QTest::keyClick(b.window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
     QVERIFY(drawer(b).isVisible());
     QTRY_VERIFY_WITH_TIMEOUT(!listed.isEmpty() && listed.last()[1].toBool(), 20000);
@@ -107,22 +107,22 @@ class RunsDrawerTest : public QObject {
         QCOMPARE(drawer(b).paths().size(), 1);
         QCOMPARE(drawer(b).nameOf(*drawer(b).row(drawer(b).paths()[0])), QString("Post-LN"));
         QTest::keyClick(b.find<QLineEdit>("recordingSearch"), Qt::Key_Return);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
-        QCOMPARE(b.lab().selectedRun(), 2);
-        const LabRun& added = b.lab().runs()[2];
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(3), 20000);
+        QCOMPARE(b.lab().comparison().selected, 2);
+        const LabRun& added = b.lab().comparison().runs[2];
         QCOMPARE(added.data->steps.rows(), std::size_t(30));
         QCOMPARE(added.data->name, std::string("Post-LN"));
-        QVERIFY(added.id != b.lab().runs()[0].id && added.id != b.lab().runs()[1].id);
+        QVERIFY(added.id != b.lab().comparison().runs[0].id && added.id != b.lab().comparison().runs[1].id);
         QCOMPARE(QString::fromStdString(added.recording), drawer(b).paths()[0]);
         QVERIFY(drawer(b).details(*drawer(b).row(drawer(b).paths()[0])).contains("in the comparison"));
         // Again: it is selected, not added twice.
-        b.lab().selectRun(0);
+        b.lab().runs().select(0);
         QTest::keyClick(b.find<QLineEdit>("recordingSearch"), Qt::Key_Return);
-        QTRY_COMPARE(b.lab().selectedRun(), 2);
+        QTRY_COMPARE(b.lab().comparison().selected, 2);
         QTest::qWait(100);  // in which nothing may be added
-        QCOMPARE(b.lab().runs().size(), std::size_t(3));
-        b.lab().undoStack()->undo();
-        QCOMPARE(b.lab().runs().size(), std::size_t(2));
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(3));
+        b.lab().runs().undoStack()->undo();
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(2));
         type(b, "nothing like this");
         QVERIFY(drawer(b).paths().isEmpty());
         QCOMPARE(b.find<QLabel>("recordingsEmpty")->text(), QString("No recording matches"));
@@ -136,11 +136,11 @@ class RunsDrawerTest : public QObject {
         QVERIFY(drawer(b).list()->hasFocus());
         QCOMPARE(drawer(b).list()->currentRow(), 1);
         QTest::keyClick(drawer(b).list(), Qt::Key_Return);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(3), 20000);
         const auto place = drawer(b).list()->visualItemRect(drawer(b).list()->item(0)).center();
         QTest::mouseClick(drawer(b).list()->viewport(), Qt::LeftButton, {}, place);
         QTest::mouseDClick(drawer(b).list()->viewport(), Qt::LeftButton, {}, place);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(4), 20000);
     }
 
     void aDamagedFileIsARowWithTheReason() {
@@ -159,20 +159,21 @@ class RunsDrawerTest : public QObject {
         b.keepScreenshot("drawer-damaged");
         QTest::keyClick(b.find<QLineEdit>("recordingSearch"), Qt::Key_Return);
         QTest::qWait(100);  // in which nothing may be added
-        QCOMPARE(b.lab().runs().size(), std::size_t(2));
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(2));
     }
 
     void aRunInTrainingIsListedAndGrows() {
         WindowBench b;
         b.makeSmall(100000);
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 3 && !b.lab().runs()[0].recording.empty(), 20000);
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > 3 && !b.lab().comparison().runs[0].recording.empty(),
+                                 20000);
         openDrawer(b);
-        const QString path = QString::fromStdString(b.lab().runs()[0].recording);
+        const QString path = QString::fromStdString(b.lab().comparison().runs[0].recording);
         QTRY_VERIFY_WITH_TIMEOUT(drawer(b).row(path) && drawer(b).row(path)->live, 20000);
         QCOMPARE(drawer(b).nameOf(*drawer(b).row(path)), QString("Pre-LN"));
         QVERIFY(drawer(b).curve(path));
-        b.lab().stop();
+        b.lab().training().stop();
         QTRY_VERIFY_WITH_TIMEOUT(!drawer(b).row(path)->live, 20000);
     }
 

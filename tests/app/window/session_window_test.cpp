@@ -80,12 +80,12 @@ qsizetype paths(widgets::Figure figure, bool blank, const QString& path) {
 
 /// Saves, closes, opens a new window and the session in it.
 void saveAndReopen(WindowBench& b, const QString& path) {
-    QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+    QSignalSpy saved(&b.lab().session(), &LabSession::saved);
     b.window->files()->saveSession(path);
     QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
     b.window.reset();
     b.open();
-    QSignalSpy opened(&b.lab(), &Lab::sessionOpened);
+    QSignalSpy opened(&b.lab().session(), &LabSession::opened);
     b.window->files()->openSession(path);
     QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
     QTest::qWait(50);
@@ -108,14 +108,15 @@ class SessionWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(12);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         b.window->resize(1800, 1000);
         QTRY_COMPARE(b.window->views().grid->visibleCells().size(), 6u);
-        b.lab().setStep(5);
-        if (b.lab().measureObstacle().isEmpty()) b.lab().measureHere();  // every panel has a sample
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measuring(), 20000);
-        b.lab().selectLayer(1, 0);
+        b.lab().view().setStep(5);
+        if (b.lab().measurement().obstacle().isEmpty())
+            b.lab().measurement().measureHere();  // every panel has a sample
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().measurement().running(), 20000);
+        b.lab().view().selectLayer(1, 0);
         // Zoom, log switches, options.
         widgets::PlotViewState state;
         state.plots = {
@@ -136,11 +137,11 @@ class SessionWindowTest : public QObject {
             QVERIFY2(after.at(panel) == text, panel.c_str());
         }
         QCOMPARE(QString::fromStdString(viewJson(*b.window)), QString::fromStdString(view));
-        QCOMPARE(b.lab().step(), qint64(5));
+        QCOMPARE(b.lab().view().step(), qint64(5));
         QCOMPARE(b.window->views().stack->selectedLayer(), 1);
         QVERIFY(b.window->appearance()->isDark());
         b.window->appearance()->setDark(false);
-        QVERIFY(!b.lab().runs()[0].checkpoints.empty());
+        QVERIFY(!b.lab().comparison().runs[0].checkpoints.empty());
     }
 
     /// Every scheme is chosen by its knob, trained, saved, reopened and exported; the recording is restored
@@ -163,7 +164,7 @@ class SessionWindowTest : public QObject {
         b.makeSmall(200);
         chooseScheme(b, scheme);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QVERIFY(b.run(0).outcome.state == RunState::Finished || b.run(0).outcome.state == RunState::Stalled);
         QCOMPARE(b.run(0).steps.rows(), 200u);
@@ -191,15 +192,15 @@ class SessionWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(5);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
-        b.lab().commitKey("stack.depth", 4);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().runs()[1].preview && b.lab().exact(), 20000);
+        b.lab().knobs().commitKey("stack.depth", 4);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().runs[1].preview && b.lab().view().exact(), 20000);
         const auto before = tables(b);
         QVERIFY(before.at("growth").contains("preview"));
         saveAndReopen(b, b.folder.filePath("preview.h5"));
-        QVERIFY(b.lab().changesPending());
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().runs()[1].preview && b.lab().exact(), 20000);
+        QVERIFY(b.lab().comparison().changesPending());
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().runs[1].preview && b.lab().view().exact(), 20000);
         QTRY_COMPARE(tables(b), before);
     }
 
@@ -208,8 +209,8 @@ class SessionWindowTest : public QObject {
         b.makeSmall(4);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         saveAndReopen(b, b.folder.filePath("untrained.h5"));
-        QVERIFY(b.lab().exploring());
-        b.lab().play();
+        QVERIFY(b.lab().comparison().exploring());
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         QCOMPARE(b.run(0).steps.rows(), 4u);
     }
@@ -245,27 +246,27 @@ class SessionWindowTest : public QObject {
     void aSessionThatDoesNotOpenChangesNothing() {
         WindowBench b;
         b.makeSmall(20);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         const QString own = b.folder.filePath("own.h5"), later = b.folder.filePath("later.h5");
-        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        QSignalSpy saved(&b.lab().session(), &LabSession::saved);
         b.window->files()->saveSession(own);
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
-        const int depth = b.lab().runs()[0].recipe.stack.depth;
+        const int depth = b.lab().comparison().runs[0].recipe.stack.depth;
         std::vector<RunData> runs;
         for (const int i : {0, 1}) {
             runs.push_back(b.run(i));
             std::string text = runs.back().recipe.text();
             runs.back().recipe = RunRecipe::read(text.insert(text.find('{') + 1, "\"later\":1,"));
         }
-        b.lab().commitKey("stack.depth", depth + 1);
+        b.lab().knobs().commitKey("stack.depth", depth + 1);
         save_session(later.toStdString(), runs, viewJson(*b.window));
-        b.lab().undoStack()->undo();
+        b.lab().runs().undoStack()->undo();
         b.window->files()->openSession(later);
         QTRY_VERIFY(b.window->views().banner->message().contains("later"));
         QTest::qWait(100);
-        QCOMPARE(b.lab().sessionPath(), own);
-        QCOMPARE(b.lab().runs()[0].recipe.stack.depth, depth);
+        QCOMPARE(b.lab().session().path(), own);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.depth, depth);
         b.window->files()->save();
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 2, 20000);
         QCOMPARE(saved[1][0].toString(), own);
@@ -276,11 +277,11 @@ class SessionWindowTest : public QObject {
     void aSaveOfTheSessionBeforeDoesNotNameTheNewOne() {
         WindowBench b;
         b.makeSmall(4);
-        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        QSignalSpy saved(&b.lab().session(), &LabSession::saved);
         b.window->files()->saveSession(b.folder.filePath("before.h5"));
-        b.lab().startOver();
+        b.lab().session().startOver();
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
-        QCOMPARE(b.lab().sessionPath(), QString());
+        QCOMPARE(b.lab().session().path(), QString());
         QVERIFY(b.window->windowTitle().startsWith("untitled"));
     }
 
@@ -288,19 +289,19 @@ class SessionWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(100000);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(1).steps.rows() > 5, 20000);
         b.window.reset();  // closed in the middle
         b.open();
-        b.window->lab()->findInterrupted();
+        b.window->lab()->recordings().findInterrupted();
         QTRY_VERIFY(b.window->views().banner->message().contains("Post-LN at step"));
         for (auto* button : b.window->views().banner->findChildren<QAbstractButton*>())
             if (button->text() == "Resume") QTest::mouseClick(button, Qt::LeftButton);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().anyTraining(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().anyTraining(), 20000);
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() > rows + 3, 20000);
-        b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyTraining());
+        b.lab().training().stop();
+        QTRY_VERIFY(!b.lab().comparison().anyTraining());
     }
 };
 

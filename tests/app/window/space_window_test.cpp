@@ -36,9 +36,9 @@ std::set<QString> recorded(const WindowBench& b) {
 /// Two recorded runs that are not in the comparison.
 void record(WindowBench& b) {
     b.makeSmall(30);
-    b.lab().play();
+    b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), kWait);
-    b.lab().startOver();
+    b.lab().session().startOver();
 }
 
 SpaceDialog* openSpace(WindowBench& b) {
@@ -166,7 +166,7 @@ class SpaceWindowTest : public QObject {
     void aRecordingOfTheComparisonStays() {
         WindowBench b;
         b.makeSmall(30);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), kWait);
         SpaceDialog* dialog = openSpace(b);
         QTRY_COMPARE_WITH_TIMEOUT(table(b).rowCount(), 2, kWait);

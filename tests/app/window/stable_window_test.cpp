@@ -99,18 +99,18 @@ class StableWindowTest : public QObject {
             if (!difference.isEmpty()) qWarning("%s: %s", what, qPrintable(difference));
             return difference.isEmpty();
         };
-        b.lab().selectRun(1);
+        b.lab().runs().select(1);
         QVERIFY(unmoved("the second run"));
-        b.lab().selectRun(0);
+        b.lab().runs().select(0);
         for (const int layer : {0, 5, 11, -1}) {
-            b.lab().selectLayer(layer);
+            b.lab().view().selectLayer(layer);
             QVERIFY(unmoved("a layer"));
         }
         auto* scheme =
             qobject_cast<widgets::ChoiceKnob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.scheme"));
         for (int i = 0; i < scheme->box()->count(); ++i) {
-            b.lab().commitKey("stack.scheme", scheme->box()->itemData(i));
-            QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+            b.lab().knobs().commitKey("stack.scheme", scheme->box()->itemData(i));
+            QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
             QVERIFY(unmoved(qPrintable(scheme->box()->itemText(i))));
         }
     }
@@ -118,7 +118,7 @@ class StableWindowTest : public QObject {
     void aDepthDragMovesNothingUnderTheCursor() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().commitKey("stack.depth", 12);
+        b.lab().knobs().commitKey("stack.depth", 12);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
         const Places start = placesOf(b);
@@ -133,13 +133,13 @@ class StableWindowTest : public QObject {
                              Qt::NoButton, Qt::LeftButton, Qt::ShiftModifier);
             QCoreApplication::sendEvent(slider, &move);
             QTest::qWait(20);
-            depths.insert(b.lab().runs()[0].recipe.stack.depth);
+            depths.insert(b.lab().comparison().runs[0].recipe.stack.depth);
             const QString difference = moved(start, placesOf(b));
             QVERIFY2(difference.isEmpty(), qPrintable(difference));
         }
         QTest::mouseRelease(slider, Qt::LeftButton, Qt::ShiftModifier, from + QPoint(40, 0));
         QVERIFY(depths.size() > 5);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 30000);
         const QString difference = moved(start, placesOf(b));
         QVERIFY2(difference.isEmpty(), qPrintable(difference));
     }
@@ -170,9 +170,9 @@ class StableWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         settle();
         const Places start = placesOf(b);
-        b.lab().commitKey("stack.scheme", "lns");
-        b.lab().commitKey("stack.init.rule", "gpt2");
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact(), 20000);
+        b.lab().knobs().commitKey("stack.scheme", "lns");
+        b.lab().knobs().commitKey("stack.init.rule", "gpt2");
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
         settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
     }

@@ -38,10 +38,11 @@ void drag(widgets::KnobSlider* slider, int by) {
 
 void trainFurther(const WindowBench& b, std::size_t steps) {
     const std::size_t rows = b.run(0).steps.rows();
-    b.lab().play();
+    b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.run(0).steps.rows() >= rows + steps, 60000);
-    b.lab().pause();
-    QTRY_VERIFY_WITH_TIMEOUT(!b.lab().playing() && b.lab().changesPending() == false, 60000);
+    b.lab().training().pause();
+    QTRY_VERIFY_WITH_TIMEOUT(!b.lab().training().playing() && b.lab().comparison().changesPending() == false,
+                             60000);
     QTest::qWait(200);  // steps that were running
 }
 
@@ -123,7 +124,7 @@ class StepFlagsWindowTest : public QObject {
         QVERIFY(shapes(b).empty());
         option(b.cell("training"), "Knob changes", "on")->trigger();
         QVERIFY(!shapes(b).empty());
-        b.lab().stop();
+        b.lab().training().stop();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }
 
@@ -131,20 +132,20 @@ class StepFlagsWindowTest : public QObject {
         WindowBench b;
         b.makeSmall(100000);
         trainFurther(b, 60);
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().runs()[1].checkpoints.empty(), 20000);
-        b.lab().setLinked(false);
-        b.lab().selectRun(1);
-        b.lab().setStep(Lab::kNewest);
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().comparison().runs[1].checkpoints.empty(), 20000);
+        b.lab().runs().setLinked(false);
+        b.lab().runs().select(1);
+        b.lab().view().setStep(LabView::kNewest);
         QTest::keyClick(slider(b, "stack.residual_step"), Qt::Key_PageDown);
         QTest::keyClick(b.window.get(), Qt::Key_K);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(3), 20000);
         const auto forkOf = [&]() -> const RunEvent* {
             for (const RunEvent& event : b.run(2).events)
                 if (event.kind == "fork") return &event;
             return nullptr;
         };
         QTRY_VERIFY_WITH_TIMEOUT(forkOf() && b.run(2).steps.rows() > std::size_t(forkOf()->step) + 20, 60000);
-        b.lab().stop();
+        b.lab().training().stop();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         const RunEvent fork = *forkOf();
         QCOMPARE(fork.text, "of Post-LN at step " + std::to_string(fork.step + 1));
@@ -172,7 +173,7 @@ class StepFlagsWindowTest : public QObject {
         b.window->appearance()->setDark(false);
 
         // Without its parent it has the parent's steps; and the recording keeps where it began.
-        b.lab().removeRun(1);
+        b.lab().runs().remove(1);
         QTRY_VERIFY(curveOf(1) && curveOf(1)->x.front() == 0);
         QCOMPARE(curveOf(1)->branch->x, double(fork.step));
     }

@@ -27,15 +27,16 @@ class StoryWindowTest : public QObject {
     void aStoryPutsItsRunsSideBySideAndIsUndone() {
         WindowBench b;
         const Story shown = read_story(stories()[1].name, stories()[1].json);
-        const std::string before = b.lab().runs()[0].id;
+        const std::string before = b.lab().comparison().runs[0].id;
         Q_EMIT b.find<widgets::RunStrip>("runStrip")->storyChosen(QString::fromLatin1(stories()[1].name));
-        QCOMPARE(b.lab().runs().size(), shown.runs.size());
+        QCOMPARE(b.lab().comparison().runs.size(), shown.runs.size());
         for (std::size_t i = 0; i < shown.runs.size(); ++i)
-            QCOMPARE(recipe_json(b.lab().runs()[i].recipe, -1), recipe_json(shown.runs[i].recipe, -1));
+            QCOMPARE(recipe_json(b.lab().comparison().runs[i].recipe, -1),
+                     recipe_json(shown.runs[i].recipe, -1));
         widgets::StoryStrip* strip = b.window->views().story;
         QVERIFY(strip->isVisible());
-        b.lab().undoStack()->undo();
-        QCOMPARE(b.lab().runs()[0].id, before);
+        b.lab().runs().undoStack()->undo();
+        QCOMPARE(b.lab().comparison().runs[0].id, before);
     }
 
     void itsSentencesAreReadBackAndForth() {
@@ -55,7 +56,7 @@ class StoryWindowTest : public QObject {
         QCOMPARE(strip->at(), story.steps.size() - 2);
         QTest::mouseClick(strip->findChild<QToolButton*>("storyClose"), Qt::LeftButton);
         QVERIFY(!strip->isVisible());
-        QCOMPARE(b.lab().runs().size(), story.runs.size());  // the runs are kept
+        QCOMPARE(b.lab().comparison().runs.size(), story.runs.size());  // the runs are kept
     }
 
     void theControlThatIsAskedForPulses() {
@@ -73,7 +74,7 @@ class StoryWindowTest : public QObject {
         b.window->views().story->moveTo(4);
         const auto* row = b.find<widgets::KnobPanel>("knobPanel")->row("stack.residual_step");
         QCOMPARE(pulse->target(), static_cast<QWidget*>(row->findChild<widgets::KnobSlider*>()));
-        b.lab().commitKey("stack.residual_step", 0.2);
+        b.lab().knobs().commitKey("stack.residual_step", 0.2);
         QTRY_COMPARE(pulse->target(), b.find<QWidget>("transportBar")->findChild<QWidget*>("playButton"));
         b.window->views().story->end();
         QVERIFY(!pulse->isVisible());
@@ -96,22 +97,22 @@ class StoryWindowTest : public QObject {
                 }
         QVERIFY(until);
         strip->moveTo(page);
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() >= 0, 60000);
-        QVERIFY(b.lab().lastStep() < *until);
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().lastStep() >= 0, 60000);
+        QVERIFY(b.lab().comparison().lastStep() < *until);
         strip->moveTo(page + 1);
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().playing(), 60000);
-        QVERIFY(b.lab().anyTraining());
-        QVERIFY(b.lab().lastStep() < *until + 20);
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().training().playing(), 60000);
+        QVERIFY(b.lab().comparison().anyTraining());
+        QVERIFY(b.lab().comparison().lastStep() < *until + 20);
     }
 
     /// A failed run has the longest text, and three runs the narrowest columns: no text is clipped.
     void nothingOfTheBandIsCutOff() {
         WindowBench b;
-        b.lab().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
+        b.lab().knobs().commitKey("optimizer.lr", 3.0);  // a rate at which nothing learns
         b.makeSmall(40);
         auto* band = b.find<widgets::FindingsBand>("findingsBand");
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(!band->columns()[0]->content().headline.title.empty());
         for (const int width : {1000, 1440, 1920}) {
@@ -135,15 +136,15 @@ class StoryWindowTest : public QObject {
     void theBandDescribesEachRunAndKeepsItsHeight() {
         WindowBench b;
         auto* band = b.find<widgets::FindingsBand>("findingsBand");
-        QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().runs().size()));
+        QTRY_COMPARE(band->texts().size(), static_cast<qsizetype>(b.lab().comparison().runs.size()));
         QTRY_VERIFY(band->texts()[0].contains("gradient, layer 1"));
         QCOMPARE(band->height(), widgets::FindingsBand::kHeight);
         b.makeSmall(30);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         // Thirty steps are too few for the small stack: the headline replaces the sentence of a run under
         // way.
-        const RunData& run = *b.lab().runs()[0].data;
+        const RunData& run = *b.lab().comparison().runs[0].data;
         QCOMPARE(run.outcome.state, RunState::Stalled);
         const QString name = QString::fromStdString(run.name);
         QTRY_VERIFY_WITH_TIMEOUT(band->texts()[0].startsWith("Stalled "), 20000);

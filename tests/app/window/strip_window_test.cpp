@@ -39,16 +39,16 @@ class StripWindowTest : public QObject {
         b.makeSmall(4);
         QCOMPARE(comparisonNames(b.lab()), (QStringList{"Pre-LN | Post-LN", "2 runs"}));
         QVERIFY(comparisonNames(b.lab()).contains(text(b, "comparisonName")));
-        b.lab().addSeeds(2);
+        b.lab().runs().addSeeds(2);
         QCOMPARE(comparisonNames(b.lab()),
                  (QStringList{"Pre-LN ×3 | Post-LN ×3", "2 groups of 3 runs", "6 runs"}));
         QCOMPARE(text(b, "savedState"), QStringLiteral("not saved"));
-        QSignalSpy saved(&b.lab(), &Lab::sessionSaved);
+        QSignalSpy saved(&b.lab().session(), &LabSession::saved);
         b.window->files()->saveSession(b.folder.filePath("mine.h5"));
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, 20000);
         QCOMPARE(text(b, "savedState"), QStringLiteral("saved"));
         QCOMPARE(text(b, "comparisonName"), QStringLiteral("mine.h5"));
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         QCOMPARE(text(b, "savedState"), QStringLiteral("not saved"));
     }
 
@@ -57,14 +57,14 @@ class StripWindowTest : public QObject {
         b.makeSmall(4);
         auto* undo = b.find<widgets::GlyphButton>("undoButton");
         QVERIFY(!undo->isEnabled());
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         QVERIFY(undo->isEnabled());
         QVERIFY2(undo->toolTip().contains("0.5") && undo->toolTip().endsWith("(Ctrl+Z)"),
                  qPrintable(undo->toolTip()));
         QTest::mouseClick(undo, Qt::LeftButton);
-        QCOMPARE(b.lab().selected().recipe.stack.residual_step, 1.0);
+        QCOMPARE(b.lab().comparison().selectedRun().recipe.stack.residual_step, 1.0);
         QTest::mouseClick(b.find<widgets::GlyphButton>("redoButton"), Qt::LeftButton);
-        QCOMPARE(b.lab().selected().recipe.stack.residual_step, 0.5);
+        QCOMPARE(b.lab().comparison().selectedRun().recipe.stack.residual_step, 0.5);
     }
 
     /// Everything but what the menus of sweeps and of a story's strip have.
@@ -114,11 +114,11 @@ class StripWindowTest : public QObject {
         QVERIFY(!fork->isEnabled());
         QVERIFY2(fork->toolTip().contains("no checkpoint"), qPrintable(fork->toolTip()));
         QCOMPARE(b.find<widgets::BarButton>("playButton")->text(), QStringLiteral("Train"));
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(fork->isEnabled());
         QTest::mouseClick(fork, Qt::LeftButton);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), 3u, 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), 3u, 20000);
     }
 };
 

@@ -96,7 +96,7 @@ class SweepRangeWindowTest : public QObject {
         QVERIFY(dialog(b) && dialog(b)->isVisible());
         // The knob stays where it was.
         QCOMPARE(slider->value(), value);
-        QCOMPARE(b.lab().undoStack()->count(), 0);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 0);
         QCOMPARE(key(b, "sweepKey0"), QString("stack.residual_step"));
         QCOMPARE(key(b, "sweepKey1"), QString());
         const auto valueOf = [&](int x) {
@@ -143,7 +143,7 @@ class SweepRangeWindowTest : public QObject {
         QTest::mouseClick(slider, Qt::LeftButton, Qt::ShiftModifier, {low, y});
         QVERIFY(!dialog(b));
         QVERIFY(slider->value() < value);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
         // Shift during a drag passes the detents, as before.
         const double detent = slider->scale().detents.front();
         QTest::mousePress(slider, Qt::LeftButton, {}, slider->thumb().toPoint());

@@ -140,12 +140,12 @@ class SweepWindowTest : public QObject {
         WindowBench b;
         openMap(b, trainedOnce());
         SweepView& view = *b.window->sweeps()->map();
-        const auto before = b.lab().runs().size();
+        const auto before = b.lab().comparison().runs.size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 2, 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 2, 20000);
         const SweepResults results = read_sweep(trainedOnce().toStdString());
         for (std::size_t i = 0; i < 2; ++i) {
-            const LabRun& run = b.lab().runs()[before + i];
+            const LabRun& run = b.lab().comparison().runs[before + i];
             const SweepRun& wanted = results.runs[6 + i];  // post, 0.01
             QCOMPARE(run.recipe.stack.scheme, Scheme::Post);
             QCOMPARE(run.recipe.train.optimizer.lr, 0.01);
@@ -153,7 +153,7 @@ class SweepWindowTest : public QObject {
             QCOMPARE(run.data->steps.rows(), std::size_t(6));
             QCOMPARE(run.data->name, wanted.name);
         }
-        QCOMPARE(b.lab().selectedRun(), static_cast<int>(before) + 1);
+        QCOMPARE(b.lab().comparison().selected, static_cast<int>(before) + 1);
         QTRY_VERIFY(view.detail()->loss()->figure()->plots.size() == 1);
         QVERIFY2(view.detail()->text().startsWith("Post-LN · learning rate 10⁻²"),
                  qPrintable(view.detail()->text()));
@@ -162,11 +162,11 @@ class SweepWindowTest : public QObject {
         // The same cell again: its runs are there already.
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
         QTest::qWait(300);  // in which nothing may be added
-        QCOMPARE(b.lab().runs().size(), before + 2);
-        b.lab().undoStack()->undo();
-        QCOMPARE(b.lab().runs().size(), before);
+        QCOMPARE(b.lab().comparison().runs.size(), before + 2);
+        b.lab().runs().undoStack()->undo();
+        QCOMPARE(b.lab().comparison().runs.size(), before);
         QTest::mouseClick(b.find<QPushButton>("sweepOpenBest"), Qt::LeftButton);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 4, 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 4, 20000);
         QVERIFY(!b.window->sweeps()->shown());
     }
 
@@ -174,16 +174,16 @@ class SweepWindowTest : public QObject {
         WindowBench b;
         openMap(b, trainedOnce());
         SweepView& view = *b.window->sweeps()->map();
-        const auto before = b.lab().runs().size();
+        const auto before = b.lab().comparison().runs.size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 0));
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 4, 20000);
-        for (std::size_t i = before; i < b.lab().runs().size(); ++i)
-            QCOMPARE(b.lab().runs()[i].recipe.train.optimizer.lr, 0.001);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 4, 20000);
+        for (std::size_t i = before; i < b.lab().comparison().runs.size(); ++i)
+            QCOMPARE(b.lab().comparison().runs[i].recipe.train.optimizer.lr, 0.001);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
         QVERIFY(view.map()->hasFocus());
         for (const int key : {Qt::Key_Right, Qt::Key_Up}) QTest::keyClick(view.map(), Qt::Key(key));
         QTest::keyClick(view.map(), Qt::Key_Return);
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 6, 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 6, 20000);
     }
 
     /// More runs than can be read are not added; one line states it.
@@ -196,11 +196,11 @@ class SweepWindowTest : public QObject {
         train(spec, folder);
         openMap(b, folder);
         SweepView& view = *b.window->sweeps()->map();
-        const auto before = b.lab().runs().size();
+        const auto before = b.lab().comparison().runs.size();
         drag(view.map(), cellAt(*view.map(), 1, 0), cellAt(*view.map(), 0, 1));
         QVERIFY2(b.window->views().banner->message().startsWith("24 of 28 runs are added"),
                  qPrintable(b.window->views().banner->message()));
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 24, 30000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 24, 30000);
     }
 
     /// A run that waits to be trained with a recipe of the sweep becomes the recorded one: no seed is there
@@ -210,19 +210,20 @@ class SweepWindowTest : public QObject {
         openMap(b, trainedOnce());
         SweepView& view = *b.window->sweeps()->map();
         view.open({0, 1, 0, 1});  // two seeds
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
-        const Recipe recorded = b.lab().runs()[2].recipe;
-        b.lab().undoStack()->undo();
-        b.lab().addRun(recorded);  // to be trained
-        QCOMPARE(b.lab().runs().size(), std::size_t(3));
-        QVERIFY(!b.lab().runs()[2].trained());
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(4), 20000);
+        const Recipe recorded = b.lab().comparison().runs[2].recipe;
+        b.lab().runs().undoStack()->undo();
+        b.lab().runs().add(recorded);  // to be trained
+        QCOMPARE(b.lab().comparison().runs.size(), std::size_t(3));
+        QVERIFY(!b.lab().comparison().runs[2].trained());
         view.open({0, 1, 0, 1});
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(4), 20000);
-        for (const std::size_t i : {2, 3}) QVERIFY(b.lab().runs()[i].trained());
-        QVERIFY(b.lab().runs()[2].recipe.train.seed != b.lab().runs()[3].recipe.train.seed);
-        QCOMPARE(b.lab().selectedRun(), 3);
-        b.lab().undoStack()->undo();
-        QVERIFY(b.lab().runs().size() == 3 && !b.lab().runs()[2].trained());
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(4), 20000);
+        for (const std::size_t i : {2, 3}) QVERIFY(b.lab().comparison().runs[i].trained());
+        QVERIFY(b.lab().comparison().runs[2].recipe.train.seed !=
+                b.lab().comparison().runs[3].recipe.train.seed);
+        QCOMPARE(b.lab().comparison().selected, 3);
+        b.lab().runs().undoStack()->undo();
+        QVERIFY(b.lab().comparison().runs.size() == 3 && !b.lab().comparison().runs[2].trained());
     }
 
     /// Any scalar of the probes, read from the recordings: the map has what they hold.
@@ -278,9 +279,9 @@ class SweepWindowTest : public QObject {
                      qPrintable(b.window->views().banner->message()));
         SweepView& view = *b.window->sweeps()->map();
         QCOMPARE(view.map()->figure()->plots[0].maps[0].runs[1].states.size(), std::size_t(2));
-        const auto before = b.lab().runs().size();
+        const auto before = b.lab().comparison().runs.size();
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 0, 1));
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), before + 1, 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 1, 20000);
         QVERIFY2(b.window->views().banner->message().contains("1 of 2 recordings are not in the folder"),
                  qPrintable(b.window->views().banner->message()));
 
@@ -355,7 +356,7 @@ class SweepWindowTest : public QObject {
         SweepResults again = read_sweep(alone.toStdString());
         for (std::size_t i = 0; i < 4; ++i) QCOMPARE(again.rows[i].final_loss, written.rows[i].final_loss);
         QTest::mouseClick(view.map()->viewport(), Qt::LeftButton, {}, cellAt(*view.map(), 1, 0));
-        QTRY_COMPARE_WITH_TIMEOUT(b.lab().runs().size(), std::size_t(3), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), std::size_t(3), 20000);
     }
 
     /// Stopped and resumed, and stopped by closing the window: the rows are those of an uninterrupted sweep.

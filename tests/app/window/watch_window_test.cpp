@@ -52,7 +52,7 @@ QPushButton* ok(QDialog* dialog) {
 }
 
 bool paused(const WindowBench& b) {
-    return !b.lab().playing() && b.lab().anyTraining();
+    return !b.lab().training().playing() && b.lab().comparison().anyTraining();
 }
 
 }  // namespace
@@ -87,15 +87,15 @@ class WatchWindowTest : public QObject {
         b.keepScreenshot("watch-dialog", dialog);
         QTest::keyClick(dialog->focusWidget(), Qt::Key_Return);
         const std::vector<WatchSpec> set{spec("grad_ratio < 0.01")};
-        for (const LabRun& run : b.lab().runs()) QCOMPARE(run.recipe.watch, set);
-        b.lab().undoStack()->undo();
-        for (const LabRun& run : b.lab().runs()) QVERIFY(run.recipe.watch.empty());
-        b.lab().undoStack()->redo();
+        for (const LabRun& run : b.lab().comparison().runs) QCOMPARE(run.recipe.watch, set);
+        b.lab().runs().undoStack()->undo();
+        for (const LabRun& run : b.lab().comparison().runs) QVERIFY(run.recipe.watch.empty());
+        b.lab().runs().undoStack()->redo();
 
         b.window->activateWindow();  // no window manager does it
         QVERIFY(QTest::qWaitForWindowActive(b.window.get()));
         QTest::keyClick(b.window.get(), Qt::Key_Space);
-        QVERIFY(b.lab().playing());
+        QVERIFY(b.lab().training().playing());
         QTRY_VERIFY_WITH_TIMEOUT(paused(b), 120000);
         const RunData &pre = b.run(0), &post = b.run(1);
         const auto triggered = of_kind(post, kWatchEvent);
@@ -115,34 +115,34 @@ class WatchWindowTest : public QObject {
                  QString("Paused. Post-LN, step %1: grad_ratio %2 < 0.01").arg(step).arg(value));
         b.keepScreenshot("watch-paused");
         // A pause takes checkpoints, as the one by hand.
-        QTRY_VERIFY(!b.lab().runs()[1].checkpoints.empty() &&
-                    b.lab().runs()[1].checkpoints.back().step == step + 1);
+        QTRY_VERIFY(!b.lab().comparison().runs[1].checkpoints.empty() &&
+                    b.lab().comparison().runs[1].checkpoints.back().step == step + 1);
 
         QTest::keyClick(b.window.get(), Qt::Key_Space);
-        QVERIFY(b.lab().playing());
+        QVERIFY(b.lab().training().playing());
         QTRY_VERIFY_WITH_TIMEOUT(b.run(1).steps.step.back() > step + 3, 60000);
         QVERIFY(b.window->views().banner->message().isEmpty());
         // It stays below: one event, and another for each time that it was above in between.
-        const std::shared_ptr<const RunData> now = b.lab().runs()[1].data;
+        const std::shared_ptr<const RunData> now = b.lab().comparison().runs[1].data;
         const std::vector<double>& all = *now->steps.find("grad_ratio");
         std::size_t falls = 0;
         for (std::size_t i = 0; i < all.size(); ++i) falls += all[i] < 0.01 && (i == 0 || all[i - 1] >= 0.01);
         QCOMPARE(of_kind(*now, kWatchEvent).size(), falls);
-        b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyTraining());
+        b.lab().training().stop();
+        QTRY_VERIFY(!b.lab().comparison().anyTraining());
     }
 
     void aPausedAndResumedRunHasTheBitsOfOneWithout() {
         WindowBench b;
         b.makeSmall(12);
-        b.lab().setWatch({spec("loss > 0"), spec("hidden_rms > 0")});
-        b.lab().play();
+        b.lab().knobs().setWatch({spec("loss > 0"), spec("hidden_rms > 0")});
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(paused(b), 30000);
-        QCOMPARE(b.lab().lastStep(), qint64{0});
-        b.lab().play();
+        QCOMPARE(b.lab().comparison().lastStep(), qint64{0});
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         ThreadPool pool(1);
-        for (const LabRun& run : b.lab().runs()) {
+        for (const LabRun& run : b.lab().comparison().runs) {
             QCOMPARE(of_kind(*run.data, kWatchEvent).size(), std::size_t{2});
             Recipe recipe = run.recipe;
             recipe.watch.clear();
@@ -157,14 +157,15 @@ class WatchWindowTest : public QObject {
     void aChangeDuringTrainingRestartsNothing() {
         WindowBench b;
         b.makeSmall(100000);
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() > 5, 30000);
-        const std::vector<std::string> ids{b.lab().runs()[0].id, b.lab().runs()[1].id};
-        b.lab().setWatch({spec("loss > 0")});
-        QVERIFY(!b.lab().changesPending());
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().lastStep() > 5, 30000);
+        const std::vector<std::string> ids{b.lab().comparison().runs[0].id, b.lab().comparison().runs[1].id};
+        b.lab().knobs().setWatch({spec("loss > 0")});
+        QVERIFY(!b.lab().comparison().changesPending());
         QTRY_VERIFY_WITH_TIMEOUT(paused(b), 30000);
         for (int i = 0; i < 2; ++i) {
-            QCOMPARE(b.lab().runs()[static_cast<std::size_t>(i)].id, ids[static_cast<std::size_t>(i)]);
+            QCOMPARE(b.lab().comparison().runs[static_cast<std::size_t>(i)].id,
+                     ids[static_cast<std::size_t>(i)]);
             QCOMPARE(of_kind(b.run(i), kWatchesEvent).size(), std::size_t{1});
         }
         // The change can arrive between the steps of one round: then the second run alone meets it.
@@ -172,38 +173,38 @@ class WatchWindowTest : public QObject {
         QCOMPARE(of_kind(b.run(1), kWatchEvent).size(), std::size_t{1});
         QCOMPARE(b.run(0).steps.rows(), b.run(1).steps.rows());
         // Undone while paused: it continues, and does not pause.
-        const qint64 at = b.lab().lastStep();
-        b.lab().undoStack()->undo();
-        QVERIFY(!b.lab().changesPending());
-        b.lab().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().lastStep() > at + 20, 30000);
-        QVERIFY(b.lab().playing());
-        b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyTraining());
+        const qint64 at = b.lab().comparison().lastStep();
+        b.lab().runs().undoStack()->undo();
+        QVERIFY(!b.lab().comparison().changesPending());
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().lastStep() > at + 20, 30000);
+        QVERIFY(b.lab().training().playing());
+        b.lab().training().stop();
+        QTRY_VERIFY(!b.lab().comparison().anyTraining());
         // Of a run that has ended, for its resumption: no new run is asked for.
-        b.lab().setWatch({spec("loss > 1000")});
-        QVERIFY(!b.lab().changesPending());
+        b.lab().knobs().setWatch({spec("loss > 1000")});
+        QVERIFY(!b.lab().comparison().changesPending());
     }
 
     void aSingleStepThatTriggersIsShown() {
         WindowBench b;
         b.makeSmall(50);
-        b.lab().setWatch({spec("loss > 0")});
-        b.lab().singleStep();
+        b.lab().knobs().setWatch({spec("loss > 0")});
+        b.lab().training().singleStep();
         QTRY_VERIFY_WITH_TIMEOUT(b.window->views().banner->message().contains("loss"), 30000);
         QCOMPARE(b.run(0).steps.rows(), std::size_t{1});
         QTRY_COMPARE(b.run(1).steps.rows(), std::size_t{1});
-        b.lab().stop();
-        QTRY_VERIFY(!b.lab().anyTraining());
+        b.lab().training().stop();
+        QTRY_VERIFY(!b.lab().comparison().anyTraining());
     }
 
     void theDialogNamesWhatIsWrong() {
         WindowBench b;
         b.makeSmall(10);
-        b.lab().setWatch({spec("loss > 2"), spec("non_finite")});
+        b.lab().knobs().setWatch({spec("loss > 2"), spec("non_finite")});
         widgets::WatchDialog* dialog = openWatch(b);
         QVERIFY(dialog);
-        QCOMPARE(dialog->watch(), b.lab().selected().recipe.watch);
+        QCOMPARE(dialog->watch(), b.lab().comparison().selectedRun().recipe.watch);
         QVERIFY(part<QLineEdit>(dialog, "watchValue0")->isEnabled());
         QVERIFY(!part<QLineEdit>(dialog, "watchValue1")->isEnabled());  // there is nothing to compare with
         QCOMPARE(part<QLineEdit>(dialog, "watchValue0")->accessibleName(), QString("Value of watchpoint 1"));
@@ -214,16 +215,16 @@ class WatchWindowTest : public QObject {
         QVERIFY(ok(dialog)->isEnabled());
         QVERIFY(part<QLabel>(dialog, "watchProblem")->text().isEmpty());
         QTest::keyClick(ok(dialog), Qt::Key_Space);
-        QCOMPARE(b.lab().selected().recipe.watch, (std::vector{spec("non_finite")}));
+        QCOMPARE(b.lab().comparison().selectedRun().recipe.watch, (std::vector{spec("non_finite")}));
     }
 
     void entropyWithoutItsProbeIsRejectedInOneLine() {
         WindowBench b;
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         recipe.probes = {{"growth", 0}};
-        b.lab().compare({recipe}, "one run");
-        b.lab().setWatch({spec("entropy < 0.1")});
-        QVERIFY(b.lab().selected().recipe.watch.empty());
+        b.lab().runs().compare({recipe}, "one run");
+        b.lab().knobs().setWatch({spec("entropy < 0.1")});
+        QVERIFY(b.lab().comparison().selectedRun().recipe.watch.empty());
         QVERIFY(b.window->views().banner->message().contains("measured by the probe attention"));
     }
 
@@ -239,7 +240,7 @@ class WatchWindowTest : public QObject {
         QVERIFY(dialog);
         auto* economy = part<QRadioButton>(dialog, "probes_economy");
         QVERIFY(part<QRadioButton>(dialog, "probes_standard")->isChecked());
-        Recipe recipe = b.lab().selected().recipe;
+        Recipe recipe = b.lab().comparison().selectedRun().recipe;
         recipe.stack.vocab = b.run(0).recipe.get()->stack.vocab;
         complete_without_data(recipe);
         const ProbesShare share = predicted_share(with_probes_of(ProbesPreset::Economy, recipe));
@@ -249,19 +250,19 @@ class WatchWindowTest : public QObject {
         QVERIFY(part<QLabel>(dialog, "probesTotal")->text().contains("not begun"));
         economy->setChecked(true);
         QTest::keyClick(ok(dialog), Qt::Key_Space);
-        for (const LabRun& run : b.lab().runs())
+        for (const LabRun& run : b.lab().comparison().runs)
             QCOMPARE(run.recipe.probes, probes_of(ProbesPreset::Economy, recipe));
-        b.lab().undoStack()->undo();
-        QVERIFY(b.lab().selected().recipe.probes != probes_of(ProbesPreset::Economy, recipe));
-        b.lab().undoStack()->redo();
+        b.lab().runs().undoStack()->undo();
+        QVERIFY(b.lab().comparison().selectedRun().recipe.probes != probes_of(ProbesPreset::Economy, recipe));
+        b.lab().runs().undoStack()->redo();
 
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QTRY_VERIFY(!b.find<ProbeCostsDialog>("probeCosts"));  // the first one is deleted
         dialog = open();
         QVERIFY(dialog);
         QVERIFY(part<QRadioButton>(dialog, "probes_economy")->isChecked());
-        const LabRun& run = b.lab().selected();
+        const LabRun& run = b.lab().comparison().selectedRun();
         const ProbeTimes times = probe_times(*run.data, run.replayed);
         auto* table = part<QTableWidget>(dialog, "probeTimes");
         QCOMPARE(table->rowCount(), static_cast<int>(times.probes.size()));

@@ -36,11 +36,14 @@ struct WindowBench {
             if (cell->panel() == panel) return cell;
         return nullptr;
     }
-    const RunData& run(int i) const { return *lab().runs()[static_cast<std::size_t>(i)].data; }
+    const RunData& run(int i) const { return *lab().comparison().runs[static_cast<std::size_t>(i)].data; }
     bool measured() const {
-        return lab().exact() && run(0).probes.count("growth") && run(0).probes.count("jacobian");
+        return lab().view().exact() && run(0).probes.count("growth") && run(0).probes.count("jacobian");
     }
-    bool ended() const { return !lab().playing() && !lab().anyTraining() && !lab().exploring(); }
+    bool ended() const {
+        return !lab().training().playing() && !lab().comparison().anyTraining() &&
+               !lab().comparison().exploring();
+    }
 
     /// A stack that trains in milliseconds.
     void makeSmall(int steps) {
@@ -50,8 +53,8 @@ struct WindowBench {
                                                                                  {"stack.context", 16},
                                                                                  {"batch", 2},
                                                                                  {"steps", steps}})
-            lab().commitKey(QLatin1String(key), value);
-        lab().undoStack()->clear();
+            lab().knobs().commitKey(QLatin1String(key), value);
+        lab().runs().undoStack()->clear();
     }
     /// For visual inspection: saved in the folder NORMSCOPE_SCREENSHOTS, if set.
     void keepScreenshot(const QString& name, QWidget* of = nullptr) const {

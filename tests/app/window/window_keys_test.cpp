@@ -91,21 +91,21 @@ class WindowKeysTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
         auto* slider = qobject_cast<widgets::Knob*>(knobs->row("stack.residual_step"))->slider();
         QComboBox* box = qobject_cast<widgets::ChoiceKnob*>(knobs->row("stack.scheme"))->box();
-        const Recipe before = b.lab().runs()[0].recipe;
+        const Recipe before = b.lab().comparison().runs[0].recipe;
         for (QWidget* widget : {static_cast<QWidget*>(slider), static_cast<QWidget*>(box)}) {
             widget->setFocus(Qt::TabFocusReason);
             QTest::keyClick(widget, Qt::Key_Home);
-            QCOMPARE(b.lab().step(), qint64(0));
+            QCOMPARE(b.lab().view().step(), qint64(0));
             QTest::keyClick(widget, Qt::Key_End);
-            QCOMPARE(b.lab().step(), Lab::kNewest);
+            QCOMPARE(b.lab().view().step(), LabView::kNewest);
         }
-        QCOMPARE(recipe_json(b.lab().runs()[0].recipe), recipe_json(before));
-        QCOMPARE(b.lab().undoStack()->count(), 0);
+        QCOMPARE(recipe_json(b.lab().comparison().runs[0].recipe), recipe_json(before));
+        QCOMPARE(b.lab().runs().undoStack()->count(), 0);
     }
 
     void aPausedRunIsShownAsPaused() {
@@ -123,8 +123,8 @@ class WindowKeysTest : public QObject {
         QCOMPARE(state(1), RunState::Paused);
         QTest::keyClick(b.window.get(), Qt::Key_Space);
         QCOMPARE(state(1), RunState::Running);
-        b.lab().stop();
-        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().anyTraining(), 20000);
+        b.lab().training().stop();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lab().comparison().anyTraining(), 20000);
     }
 
     /// Every command of the window has a key or is found by Ctrl+K, and its name is a sentence of its own.
@@ -193,7 +193,7 @@ class WindowKeysTest : public QObject {
         choose("panel tokens");
         QVERIFY(b.cell("tokens") && !b.cell("growth"));
         choose("preset deepnorm");
-        QCOMPARE(b.lab().runs()[0].recipe.stack.scheme, Scheme::DeepNorm);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.scheme, Scheme::DeepNorm);
     }
 
     /// "Text file" asks for the file; until then nothing fails, and training names what it waits for.
@@ -212,7 +212,7 @@ class WindowKeysTest : public QObject {
         for (const auto* chip : chips) QCOMPARE(chip->run().state, RunState::Prepared);
         QVERIFY(b.window->views().banner->message().isEmpty());
         QVERIFY(knobs->notices()->warnings().value(0).startsWith("Choose a text file"));
-        b.lab().togglePlay();
+        b.lab().training().togglePlay();
         QVERIFY2(b.window->views().banner->message().startsWith("Choose a text file"),
                  qPrintable(b.window->views().banner->message()));
         const QString path = b.folder.filePath("text.txt");
@@ -222,9 +222,10 @@ class WindowKeysTest : public QObject {
         text.close();
         Q_EMIT dialog->fileSelected(path);
         dialog->close();
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.lab().runs()[1].recipe.stack.vocab == 256, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            b.lab().view().exact() && b.lab().comparison().runs[1].recipe.stack.vocab == 256, 20000);
         QVERIFY(knobs->notices()->warnings().isEmpty());
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QCOMPARE(b.run(1).outcome.state, RunState::Finished);
     }
@@ -233,23 +234,23 @@ class WindowKeysTest : public QObject {
     void runsThatAreTheSameAreNamed() {
         WindowBench b;
         b.makeSmall(4);
-        b.lab().commitKey("stack.scheme", "peri");
-        b.lab().selectRun(1);
-        b.lab().commitKey("stack.scheme", "sandwich");
+        b.lab().knobs().commitKey("stack.scheme", "peri");
+        b.lab().runs().select(1);
+        b.lab().knobs().commitKey("stack.scheme", "sandwich");
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
         QVERIFY2(
             knobs->notices()->warnings().value(0).contains("Sandwich-LN and Peri-LN place the same norms"),
             qPrintable(knobs->notices()->warnings().join('|')));
-        b.lab().setLinked(false);
-        b.lab().commitKey("stack.depth", 4);
+        b.lab().runs().setLinked(false);
+        b.lab().knobs().commitKey("stack.depth", 4);
         QVERIFY(!knobs->notices()->warnings().join('|').contains("the same norms"));
     }
 
     void aSessionHasAFileName() {
         WindowBench b;
         QCOMPARE(sessionFileName(b.lab()), QString("Pre-LN - Post-LN.h5"));
-        for (int i = 0; i < 3; ++i) b.lab().addRun(b.lab().selected().recipe);
+        for (int i = 0; i < 3; ++i) b.lab().runs().add(b.lab().comparison().selectedRun().recipe);
         QVERIFY2(sessionFileName(b.lab()).endsWith(" - 2 more.h5"), qPrintable(sessionFileName(b.lab())));
         for (const QChar c : sessionFileName(b.lab())) QVERIFY(!QString("/\\:*?\"<>|").contains(c));
     }

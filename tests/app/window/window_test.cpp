@@ -109,14 +109,14 @@ class WindowTest : public QObject {
         Q_EMIT b.lab().viewChanged();  // the last measurement was for other panels
         const widgets::PanelCell* cell = b.cell("growth");
         const auto figure = cell->plot()->figure();
-        b.lab().selectRun(1);  // the knobs show another run, the figures show all
+        b.lab().runs().select(1);  // the knobs show another run, the figures show all
         Q_EMIT b.lab().viewChanged();
         Q_EMIT b.lab().dataChanged({"growth"});
         QCOMPARE(cell->plot()->figure(), figure);
-        b.lab().selectLayer(1);
+        b.lab().view().selectLayer(1);
         QVERIFY(cell->plot()->figure() != figure);
         const auto selected = cell->plot()->figure();
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         QTRY_VERIFY(b.measured() && cell->plot()->figure() != selected);
     }
 
@@ -165,12 +165,14 @@ class WindowTest : public QObject {
             b.keepScreenshot("drag");
         });
         QVERIFY(ghost);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().runs()[0].recipe.stack.residual_step < 0.9, 20000);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            b.measured() && b.lab().comparison().runs[0].recipe.stack.residual_step < 0.9, 20000);
         const auto after = curve(b.cell("growth"), QString::fromStdString(b.run(0).name)).y;
         QVERIFY(after.back() < before.back());
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
-        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().runs()[0].recipe.stack.residual_step == 1, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().comparison().runs[0].recipe.stack.residual_step == 1,
+                                 20000);
         QTRY_COMPARE(curve(b.cell("growth"), "Pre-LN").y, before);
         QCOMPARE(slider(b, "stack.residual_step")->value(), 1.0);
     }
@@ -182,20 +184,20 @@ class WindowTest : public QObject {
         auto* chip = b.window->views().stack->chip(0, Sublayer::Attention, widgets::NormPlace::Out);
         QVERIFY(chip);
         QTest::mouseClick(chip, Qt::LeftButton);
-        QCOMPARE(b.lab().undoStack()->count(), 1);
+        QCOMPARE(b.lab().runs().undoStack()->count(), 1);
         // Exactly this override, in this run alone, and its mark.
         LayerOverride manual;
         manual.attn.out = true;
         Recipe expected = load_recipe("pre-ln");
         expected.stack.layers = {manual};
-        QCOMPARE(recipe_json(b.lab().runs()[0].recipe), recipe_json(expected));
-        QCOMPARE(recipe_json(b.lab().runs()[1].recipe), recipe_json(load_recipe("post-ln")));
+        QCOMPARE(recipe_json(b.lab().comparison().runs[0].recipe), recipe_json(expected));
+        QCOMPARE(recipe_json(b.lab().comparison().runs[1].recipe), recipe_json(load_recipe("post-ln")));
         QVERIFY(
             b.window->views().stack->chip(0, Sublayer::Attention, widgets::NormPlace::Out)->isOverridden());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y != before, 20000);
         b.keepScreenshot("override");
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
-        QVERIFY(b.lab().runs()[0].recipe.stack.layers.empty());
+        QVERIFY(b.lab().comparison().runs[0].recipe.stack.layers.empty());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y == before, 20000);
     }
 
@@ -217,10 +219,10 @@ class WindowTest : public QObject {
         // Also where no panel draws them.
         b.cell("gradients")->setPanel("tokens");
         const QString before = firstOf(0);
-        b.lab().commitKey("stack.residual_step", 0.1);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && firstOf(0) != before, 20000);
+        b.lab().knobs().commitKey("stack.residual_step", 0.1);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact() && firstOf(0) != before, 20000);
         QTRY_VERIFY(shown_text(0, "Pre-LN") && shown_text(1, "Post-LN"));
-        b.lab().selectRun(1);
+        b.lab().runs().select(1);
         QCOMPARE(stack->subtitle(), QString("Post-LN, 12 layers"));
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)}) {
             b.window->resize(size);
@@ -241,7 +243,7 @@ class WindowTest : public QObject {
         while (box->currentIndex() > 0) QTest::keyClick(box, Qt::Key_Up);
         for (int i = 0; i < box->count(); ++i) {
             if (i > 0) QTest::keyClick(box, Qt::Key_Down);
-            const LabRun& run = b.lab().runs()[0];
+            const LabRun& run = b.lab().comparison().runs[0];
             QCOMPARE(int(run.recipe.stack.scheme), i);
             QTRY_VERIFY_WITH_TIMEOUT(
                 b.measured() && run.data->recipe.value("test").stack.scheme == run.recipe.stack.scheme,
@@ -258,7 +260,7 @@ class WindowTest : public QObject {
         QVERIFY(b.cell("gradients"));
         if (widgets::PanelCell* residual = b.cell("residual")) residual->setPanel("tokens");
         QTRY_VERIFY_WITH_TIMEOUT(
-            b.lab().exact() && b.run(0).probes.count("gradients") && b.run(0).probes.count("residual"),
+            b.lab().view().exact() && b.run(0).probes.count("gradients") && b.run(0).probes.count("residual"),
             20000);
     }
 
@@ -273,7 +275,7 @@ class WindowTest : public QObject {
         left->setPanel("spectra");
         QVERIFY(left->plot()->figure()->empty_text.contains("being measured"));
         right->setPanel("mismatch");
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.run(1).probes.count("mismatch"), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact() && b.run(1).probes.count("mismatch"), 20000);
         for (const widgets::PanelCell* cell : {left, right}) {
             const widgets::Figure& figure = *cell->plot()->figure();
             if (!find_probe(cell->panel())) {  // an engine without it
@@ -292,7 +294,7 @@ class WindowTest : public QObject {
         QVERIFY(!curve(right, "Pre-LN").y.empty());
         b.keepScreenshot("panels-end-to-end");
         // Training does not run this probe: earlier samples are kept, at step 0.
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         QVERIFY(b.run(0).probes.at("growth").size() > 1);
         if (!find_probe("spectra")) return;
@@ -305,9 +307,9 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         widgets::DiffList* list = b.find<widgets::KnobPanel>("knobPanel")->differences();
         QVERIFY(list->differences().empty());
-        b.lab().commitKey("stack.temperature", 2.0);
-        b.lab().commitKey("stack.qk_norm", "head");
-        b.lab().setNorm(0, Sublayer::Attention, widgets::NormPlace::Out, true, false);
+        b.lab().knobs().commitKey("stack.temperature", 2.0);
+        b.lab().knobs().commitKey("stack.qk_norm", "head");
+        b.lab().knobs().setNorm(0, Sublayer::Attention, widgets::NormPlace::Out, true, false);
         QStringList lines;
         for (const auto& d : list->differences()) lines << d.label + ' ' + d.base + " > " + d.now;
         QCOMPARE(lines, QStringList({"QK-norm Off > Per head", "τ 1 > 2", "Overrides none > layer 1"}));
@@ -319,12 +321,12 @@ class WindowTest : public QObject {
         b.window->appearance()->setDark(dark);
         QTest::mouseClick(list->findChild<QPushButton*>("stack.qk_norm"), Qt::LeftButton);
         QTRY_COMPARE(list->differences().size(), 2u);
-        QCOMPARE(b.lab().runs()[0].recipe.stack.qk_norm, QkNorm::Off);
-        QCOMPARE(b.lab().runs()[1].recipe.stack.qk_norm, QkNorm::Off);  // linked
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.qk_norm, QkNorm::Off);
+        QCOMPARE(b.lab().comparison().runs[1].recipe.stack.qk_norm, QkNorm::Off);  // linked
         QTest::mouseClick(list->findChild<QPushButton*>("stack.layers"), Qt::LeftButton);
-        QTRY_VERIFY(b.lab().runs()[0].recipe.stack.layers.empty());
+        QTRY_VERIFY(b.lab().comparison().runs[0].recipe.stack.layers.empty());
         QTest::keyClick(b.window.get(), Qt::Key_Z, Qt::ControlModifier);
-        QCOMPARE(b.lab().runs()[0].recipe.stack.layers.size(), 1u);
+        QCOMPARE(b.lab().comparison().runs[0].recipe.stack.layers.size(), 1u);
     }
 
     void warningsAndRejectionsAreShownBelowTheKnobs() {
@@ -332,21 +334,21 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         const widgets::NoticeStrip* strip = b.find<widgets::KnobPanel>("knobPanel")->notices();
         QVERIFY(!strip->isVisible());
-        b.lab().setLinked(false);
-        b.lab().commitKey("stack.scheme", "lns");
-        b.lab().commitKey("stack.init.rule", "gpt2");
+        b.lab().runs().setLinked(false);
+        b.lab().knobs().commitKey("stack.scheme", "lns");
+        b.lab().knobs().commitKey("stack.init.rule", "gpt2");
         QVERIFY(strip->isVisible() && strip->rejection().isEmpty());
         QCOMPARE(strip->warnings().size(), 1);
         QVERIFY(strip->warnings()[0].contains("lns"));
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().commitKey("stack.heads", 5);
+        b.lab().knobs().commitKey("stack.heads", 5);
         QTRY_VERIFY(strip->rejection().contains("stack.heads"));
         QCOMPARE(b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run().state, RunState::Failed);
         QVERIFY(b.cell("growth")->plot()->figure()->empty_text.isEmpty());
         b.keepScreenshot("rejected");
-        b.lab().commitKey("stack.heads", 4);
+        b.lab().knobs().commitKey("stack.heads", 4);
         QTRY_VERIFY(strip->rejection().isEmpty());
-        b.lab().commitKey("stack.init.rule", "lab");
+        b.lab().knobs().commitKey("stack.init.rule", "lab");
         QVERIFY(!strip->isVisible());
     }
 
@@ -466,7 +468,7 @@ class WindowTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         const auto chip = [&] {
             const widgets::RunLabel& run = b.find<widgets::RunStrip>("runStrip")->chips().at(0)->run();
@@ -474,12 +476,12 @@ class WindowTest : public QObject {
         };
         // The scheme is in the name, and not stated twice.
         QTRY_COMPARE(chip(), QStringLiteral("Pre-LN | "));
-        b.lab().commitKey("stack.scheme", "sandwich");
-        b.lab().setLinked(false);
-        b.lab().commitKey("optimizer.weight_decay", 0.05);
-        QVERIFY(b.lab().changesPending());
+        b.lab().knobs().commitKey("stack.scheme", "sandwich");
+        b.lab().runs().setLinked(false);
+        b.lab().knobs().commitKey("optimizer.weight_decay", 0.05);
+        QVERIFY(b.lab().comparison().changesPending());
         QCOMPARE(chip(), QStringLiteral("Pre-LN | "));
-        b.lab().startAsNewRun();
+        b.lab().training().startAsNewRun();
         QTRY_COMPARE(chip(), QStringLiteral("Sandwich-LN | decay 0.05"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }
@@ -523,8 +525,8 @@ class WindowTest : public QObject {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
-        b.lab().commitKey("stack.scheme", "lns");
-        b.lab().commitKey("stack.init.rule", "gpt2");
+        b.lab().knobs().commitKey("stack.scheme", "lns");
+        b.lab().knobs().commitKey("stack.init.rule", "gpt2");
         knobs->setAllShown(true);
         auto* scroll = knobs->findChild<QScrollArea*>();
         QTRY_VERIFY(scroll->verticalScrollBar()->maximum() > 200);
@@ -537,15 +539,15 @@ class WindowTest : public QObject {
     void aDivergedRunEndsWithItsMarkAndTheOtherContinues() {
         WindowBench b;
         b.makeSmall(60);
-        b.lab().setLinked(false);
+        b.lab().runs().setLinked(false);
         for (const auto& [key, value] :
              std::vector<std::pair<const char*, QVariant>>{{"stack.scheme", "none"},
                                                            {"stack.final_norm", "off"},
                                                            {"optimizer.lr", 30.0},
                                                            {"optimizer.clip", 0.0}})
-            b.lab().commitKey(QLatin1String(key), value);
+            b.lab().knobs().commitKey(QLatin1String(key), value);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().play();
+        b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         QCOMPARE(b.run(0).outcome.state, RunState::Diverged);
         QVERIFY(b.run(0).steps.rows() < 60u);
@@ -556,8 +558,8 @@ class WindowTest : public QObject {
         for (const widgets::PanelCell* cell : b.window->views().grid->visibleCells())
             QVERIFY2(cell->plot()->figure()->empty_text.isEmpty(), cell->panel().c_str());
         b.keepScreenshot("diverged");
-        b.lab().commitKey("stack.depth", 5);
-        QTRY_VERIFY_WITH_TIMEOUT(b.lab().exact() && b.lab().runs()[0].preview, 20000);
+        b.lab().knobs().commitKey("stack.depth", 5);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact() && b.lab().comparison().runs[0].preview, 20000);
         b.keepScreenshot("pending");
         b.window->figures()->explainCurrent();
         b.keepScreenshot("explain");
@@ -567,7 +569,7 @@ class WindowTest : public QObject {
     /// save.
     void aDestroyedWindowGetsNoSignals() {
         WindowBench b;
-        b.lab().commitKey("stack.residual_step", 0.5);
+        b.lab().knobs().commitKey("stack.residual_step", 0.5);
         QVERIFY(b.window->isWindowModified());
         ModifiedChanges changes;
         b.window->installEventFilter(&changes);
@@ -578,7 +580,7 @@ class WindowTest : public QObject {
     void aRejectedKnobIsShownInTheBanner() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        b.lab().commitKey("stack.heads", 5);
+        b.lab().knobs().commitKey("stack.heads", 5);
         QTRY_VERIFY(b.window->views().banner->message().contains("heads"));
     }
 };

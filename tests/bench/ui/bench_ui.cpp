@@ -93,13 +93,13 @@ class InterfaceBench {
         window_->activateWindow();
         // A box takes the wheel only with the focus.
         waitFor("the focus", [this] { return window_->isActiveWindow(); });
-        waitFor("the first measurement", [this] { return lab().exact(); });
+        waitFor("the first measurement", [this] { return lab().view().exact(); });
         result_.platform = QGuiApplication::platformName().toStdString();
         result_.size = window_->size();
         result_.seconds = order_.seconds;
         result_.cores = static_cast<int>(std::thread::hardware_concurrency());
-        result_.threads = lab().engineThreads();
-        result_.runs = static_cast<int>(lab().runs().size());
+        result_.threads = lab().devices().engineThreads();
+        result_.runs = static_cast<int>(lab().comparison().runs.size());
         for (const widgets::PanelCell* cell : window_->views().grid->visibleCells())
             result_.panels.push_back(cell->panel());
         check();
@@ -156,7 +156,7 @@ class InterfaceBench {
 
     DragTimes drag(const KnobOrder& order, double seconds) {
         QWidget* on = target(order.key);
-        waitFor("a measurement", [this] { return lab().exact(); });
+        waitFor("a measurement", [this] { return lab().view().exact(); });
         wait(500ms);  // the bars and the findings are updated a few times a second
         const int count = std::max(2, static_cast<int>(std::lround(60 * seconds)));
         const std::vector<MouseMove> path = moves(order, on, count);
@@ -170,11 +170,11 @@ class InterfaceBench {
         application_.listen(recorder_.get());
         MouseSender mouse(*window_, path, kInterval);
         waitFor("the moves", [&] { return mouse.finished(); });
-        waitFor("the last image", [&] { return lab().exact() && recorder_->settled(); });
+        waitFor("the last image", [&] { return lab().view().exact() && recorder_->settled(); });
         application_.listen(nullptr);
         if (slider) sendButton(*window_, path.back().at, false);
         // The next knob starts at the default stack.
-        while (lab().undoStack()->canUndo()) lab().undoStack()->undo();
+        while (lab().runs().undoStack()->canUndo()) lab().runs().undoStack()->undo();
         return recorder_->end([&](int i) { return mouse.postedAt(i); });
     }
 
@@ -199,7 +199,8 @@ class InterfaceBench {
         } paints;
         application_.listen(&paints);
         std::optional<Time> applied;
-        QObject::connect(&lab(), &Lab::sessionOpened, window_.get(), [&] { applied = Clock::now(); });
+        QObject::connect(&lab().session(), &LabSession::opened, window_.get(),
+                         [&] { applied = Clock::now(); });
         std::string problem;
         QObject::connect(&lab(), &Lab::problem, window_.get(),
                          [&](const QString& line) { problem = line.toStdString(); });
@@ -210,23 +211,23 @@ class InterfaceBench {
         application_.listen(nullptr);
         if (!problem.empty()) throw std::runtime_error(problem);
         result_.open_ms = milliseconds(paints.last - begin);
-        for (const LabRun& run : lab().runs())
+        for (const LabRun& run : lab().comparison().runs)
             result_.opened_values += (run.data->unread ? run.data->unread->rows : run.data->steps.rows()) *
                                      run.data->steps.columns.size();
-        result_.runs = static_cast<int>(lab().runs().size());
+        result_.runs = static_cast<int>(lab().comparison().runs.size());
     }
 
     void train() {
-        lab().commitKey(QStringLiteral("steps"), 10000);
-        waitFor("the first measurement", [this] { return lab().exact(); });
-        lab().play();
+        lab().knobs().commitKey(QStringLiteral("steps"), 10000);
+        waitFor("the first measurement", [this] { return lab().view().exact(); });
+        lab().training().play();
         waitFor("the first steps", [this] {
-            return std::all_of(lab().runs().begin(), lab().runs().end(),
+            return std::all_of(lab().comparison().runs.begin(), lab().comparison().runs.end(),
                                [](const LabRun& run) { return run.trained(); });
         });
         const auto steps = [this] {
             long long sum = 0;
-            for (const LabRun& run : lab().runs()) sum += run.lastStep() + 1;
+            for (const LabRun& run : lab().comparison().runs) sum += run.lastStep() + 1;
             return sum;
         };
         struct Slow final : EventListener {
@@ -259,9 +260,9 @@ class InterfaceBench {
         application_.listen(nullptr);
         result_.slow = std::move(slow.events);
         result_.steps = steps() - before;
-        result_.all_trained = std::all_of(lab().runs().begin(), lab().runs().end(),
+        result_.all_trained = std::all_of(lab().comparison().runs.begin(), lab().comparison().runs.end(),
                                           [](const LabRun& run) { return run.isTraining(); });
-        lab().stop();
+        lab().training().stop();
     }
 
     MeasuredApplication& application_;

@@ -21,9 +21,9 @@ namespace {
 
 /// Whether everything ordered is on screen.
 bool ready(const Lab& lab, const WindowOptions& options) {
-    if (!lab.notReadYet().isEmpty()) return false;
-    if (options.train == 0) return lab.exact();
-    for (const LabRun& run : lab.runs())
+    if (!notReadYet(lab.comparison()).isEmpty()) return false;
+    if (options.train == 0) return lab.view().exact();
+    for (const LabRun& run : lab.comparison().runs)
         if (!run.pinned &&
             (!run.trained() || (run.isTraining() && run.data->steps.step.back() + 1 < options.train)))
             return false;
@@ -32,18 +32,18 @@ bool ready(const Lab& lab, const WindowOptions& options) {
 
 /// Waits until the window is ready, then saves the screenshot.
 void saveWhenReady(MainWindow& window, const WindowOptions& options) {
-    if (options.train > 0) window.lab()->play();
+    if (options.train > 0) window.lab()->training().play();
     auto* poll = new QTimer(&window);
     const auto scrubbed = std::make_shared<bool>(false);
     QObject::connect(poll, &QTimer::timeout, &window, [&window, options, poll, scrubbed] {
         if (!ready(*window.lab(), options)) return;
         if (options.step >= 0 && !*scrubbed) {
             *scrubbed = true;
-            if (window.lab()->playing()) window.lab()->pause();
-            window.lab()->setStep(options.step);
-            if (options.measure) window.lab()->measureHere();
+            if (window.lab()->training().playing()) window.lab()->training().pause();
+            window.lab()->view().setStep(options.step);
+            if (options.measure) window.lab()->measurement().measureHere();
         }
-        if (window.lab()->measuring()) return;
+        if (window.lab()->measurement().running()) return;
         poll->stop();
         if (!options.story.empty())
             window.views().story->moveTo(static_cast<std::size_t>(options.story_step - 1));
@@ -67,7 +67,7 @@ void takeScreenshot(MainWindow& window, const WindowOptions& options) {
         QTimer::singleShot(0, &window, [&window, options] { saveWhenReady(window, options); });
         return;
     }
-    QObject::connect(window.lab(), &Lab::sessionOpened, &window,
+    QObject::connect(&window.lab()->session(), &LabSession::opened, &window,
                      [&window, options] { saveWhenReady(window, options); });
     QObject::connect(window.lab(), &Lab::problem, &window, [](const QString& message) {
         std::fprintf(stderr, "normscope: %s\n", qPrintable(message));

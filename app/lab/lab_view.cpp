@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that states what the panels draw: the runs, and their groups by seed.
-#include "app/lab/lab.h"
+#include "app/lab/lab_view.h"
+
+#include "app/lab/state/lab_state.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/parts/recipe_facts.h"
@@ -21,15 +22,58 @@ std::vector<T> chosen(const std::vector<T>& all, const std::vector<std::size_t>&
 
 }  // namespace
 
-QString Lab::hint() const {
+LabView::LabView(LabState& state) : state_(state) {}
+
+qint64 LabView::step() const {
+    return state_.shown.step;
+}
+
+int LabView::selectedLayer() const {
+    return state_.shown.layer;
+}
+
+int LabView::selectedHead() const {
+    return state_.shown.head;
+}
+
+void LabView::setStep(qint64 step) {
+    const qint64 next = step >= state_.now.lastStep() ? kNewest : std::max<qint64>(0, step);
+    if (next == state_.shown.step) return;
+    state_.shown.step = next;
+    Q_EMIT state_.viewChanged();
+}
+
+void LabView::selectLayer(int layer, int head) {
+    ShownPosition& shown = state_.shown;
+    if (layer == shown.layer && head == shown.head) return;
+    shown.layer = layer;
+    shown.head = head;
+    Q_EMIT state_.viewChanged();
+}
+
+void LabView::setVisibleProbes(const std::vector<std::string>& probes) {
+    if (state_.exploration.setProbes(probes, state_.now)) state_.requestExplore();
+}
+
+const std::vector<std::string>& LabView::visibleProbes() const {
+    return state_.exploration.probes();
+}
+
+bool LabView::exact() const {
+    return state_.exploration.exact();
+}
+
+// --- figures
+
+QString LabView::hint() const {
     std::vector<const LabRun*> untrained;
-    for (const LabRun& run : now_.runs)
+    for (const LabRun& run : state_.now.runs)
         if (!run.trained() && !run.pinned) untrained.push_back(&run);
     if (untrained.empty()) return {};
     double seconds = 0;
     bool one_length = true;
     for (const LabRun* run : untrained) {
-        seconds += training_time_.seconds(run->recipe);
+        seconds += state_.training_time.seconds(run->recipe);
         one_length &= run->recipe.train.steps == untrained.front()->recipe.train.steps;
     }
     QString text = untrained.size() == 1   ? tr("Press Space to train it")
@@ -40,34 +84,35 @@ QString Lab::hint() const {
     return text;
 }
 
-widgets::PanelInput Lab::panelInput(const std::string& panel, const widgets::PanelOptions& options) const {
+widgets::PanelInput LabView::panelInput(const std::string& panel,
+                                        const widgets::PanelOptions& options) const {
     widgets::PanelInput input;
-    for (const LabRun& run : now_.runs) {
+    for (const LabRun& run : state_.now.runs) {
         const bool measured_here = !run.committed() && !run.pinned;
         input.runs.push_back(run.data.get());
-        const auto ghost = ghosts_.find(run.id);
-        input.ghosts.push_back(ghost == ghosts_.end() ? nullptr : ghost->second.get());
+        const auto ghost = state_.ghosts.data.find(run.id);
+        input.ghosts.push_back(ghost == state_.ghosts.data.end() ? nullptr : ghost->second.get());
         input.previews.push_back(run.preview.get());
         const auto& probes = widgets::panelInfo(panel).probes;
         const bool outdated = std::any_of(probes.begin(), probes.end(), [&](const std::string& probe) {
             const auto measured = run.measured_for.find(probe);
             return run.drafts.count(probe) > 0 ||
-                   (measured != run.measured_for.end() && measured->second < exploration_.generation());
+                   (measured != run.measured_for.end() && measured->second < state_.exploration.generation());
         });
         input.draft.push_back(measured_here && outdated);
         input.pending.push_back(!exact() && measured_here && run.rejection.empty());
     }
-    input.ghost_name = ghost_name_;
-    input.step = step_;
-    input.exploring = exploring();
+    input.ghost_name = state_.ghosts.name;
+    input.step = state_.shown.step;
+    input.exploring = state_.now.exploring();
     input.hint = hint();
-    input.selected_layer = selected_layer_;
-    input.selected_head = selected_head_;
+    input.selected_layer = state_.shown.layer;
+    input.selected_head = state_.shown.head;
     input.options = options;
     return input;
 }
 
-widgets::FigureKey Lab::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
+widgets::FigureKey LabView::figureKey(const std::string& panel, const widgets::PanelOptions& options) const {
     const widgets::PanelInput input = panelInput(panel, options);
     widgets::FigureKey key{panel,
                            options,
@@ -77,11 +122,11 @@ widgets::FigureKey Lab::figureKey(const std::string& panel, const widgets::Panel
                            input.hint,
                            input.selected_layer,
                            input.selected_head};
-    for (std::size_t i = 0; i < now_.runs.size(); ++i) {
-        const LabRun& run = now_.runs[i];
-        const auto ghost = ghosts_.find(run.id);
+    for (std::size_t i = 0; i < state_.now.runs.size(); ++i) {
+        const LabRun& run = state_.now.runs[i];
+        const auto ghost = state_.ghosts.data.find(run.id);
         widgets::FigureKey::Run drawn{run.data,
-                                      ghost == ghosts_.end() ? nullptr : ghost->second,
+                                      ghost == state_.ghosts.data.end() ? nullptr : ghost->second,
                                       run.preview,
                                       run.data->steps.rows(),
                                       0,
@@ -108,16 +153,16 @@ widgets::FigureKey Lab::figureKey(const std::string& panel, const widgets::Panel
         key.runs.push_back(std::move(drawn));
     }
     if (const widgets::RunGroups& grouped = groups(); grouped.any()) {
-        for (std::size_t i = 0; i < now_.runs.size(); ++i) key.group_of.push_back(grouped.groupOf(i));
-        key.selected_run = now_.selected;
+        for (std::size_t i = 0; i < state_.now.runs.size(); ++i) key.group_of.push_back(grouped.groupOf(i));
+        key.selected_run = state_.now.selected;
     }
     return key;
 }
 
-const widgets::RunGroups& Lab::groups() const {
+const widgets::RunGroups& LabView::groups() const {
     std::vector<GroupedRun> runs;
     std::set<std::uint64_t> seeds;
-    for (const LabRun& run : now_.runs) {
+    for (const LabRun& run : state_.now.runs) {
         runs.push_back({run.committed() ? run.live : run.recipe, run.data->name, run.given_name,
                         run.data->outcome.state, run.pinned});
         seeds.insert(runs.back().recipe.train.seed);
@@ -127,7 +172,7 @@ const widgets::RunGroups& Lab::groups() const {
     std::vector<const Recipe*> recipes;
     std::vector<bool> alone;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        data.push_back(now_.runs[i].data.get());
+        data.push_back(state_.now.runs[i].data.get());
         recipes.push_back(&runs[i].recipe);
         // Comparing recipes takes a part of a frame: not where one seed shows that there is no group.
         alone.push_back(!group_seeds_ || seeds.size() < 2 || runs[i].pinned);
@@ -140,17 +185,17 @@ const widgets::RunGroups& Lab::groups() const {
     return groups_;
 }
 
-void Lab::setGroupSeeds(bool grouped) {
+void LabView::setGroupSeeds(bool grouped) {
     if (group_seeds_ == grouped) return;
     group_seeds_ = grouped;
     grouped_runs_.reset();
-    Q_EMIT runsChanged();
-    Q_EMIT viewChanged();
+    Q_EMIT state_.runsChanged();
+    Q_EMIT state_.viewChanged();
 }
 
-std::vector<std::size_t> Lab::onePerGroup() const {
-    const auto seedOf = [&](std::size_t run) { return now_.runs[run].recipe.train.seed; };
-    const auto selected = static_cast<std::size_t>(now_.selected);
+std::vector<std::size_t> LabView::onePerGroup() const {
+    const auto seedOf = [&](std::size_t run) { return state_.now.runs[run].recipe.train.seed; };
+    const auto selected = static_cast<std::size_t>(state_.now.selected);
     std::vector<std::size_t> shown;
     for (const widgets::RunGroup& group : groups().groups) {
         const auto& members = group.members;
@@ -163,7 +208,7 @@ std::vector<std::size_t> Lab::onePerGroup() const {
     return shown;
 }
 
-widgets::Figure Lab::figure(const std::string& panel, const widgets::PanelOptions& options) const {
+widgets::Figure LabView::figure(const std::string& panel, const widgets::PanelOptions& options) const {
     const widgets::PanelInput input = panelInput(panel, options);
     const bool outline = std::any_of(input.runs.begin(), input.runs.end(),
                                      [](const RunData* run) { return run->unread != nullptr; });
@@ -171,7 +216,7 @@ widgets::Figure Lab::figure(const std::string& panel, const widgets::PanelOption
     if (outline && groups().any() && widgets::panelInfo(panel).draws_steps) {
         // Medians are of steps, not of the blocks of an overview.
         figure = widgets::startFigure(widgets::panelInfo(panel));
-        figure.empty_text = notReadYet();
+        figure.empty_text = notReadYet(state_.now);
     } else {
         figure = figureOf(panel, options, input);
     }
@@ -181,8 +226,8 @@ widgets::Figure Lab::figure(const std::string& panel, const widgets::PanelOption
     return figure;
 }
 
-widgets::Figure Lab::figureOf(const std::string& panel, const widgets::PanelOptions& options,
-                              widgets::PanelInput input) const {
+widgets::Figure LabView::figureOf(const std::string& panel, const widgets::PanelOptions& options,
+                                  widgets::PanelInput input) const {
     if (!groups().any()) return widgets::buildPanel(panel, input);
     const widgets::PanelInfo& info = widgets::panelInfo(panel);
     if (widgets::isGroupable(info, widgets::resolveOptions(info, options)))
@@ -194,9 +239,10 @@ widgets::Figure Lab::figureOf(const std::string& panel, const widgets::PanelOpti
     input.draft = chosen(input.draft, shown);
     input.pending = chosen(input.pending, shown);
     widgets::Figure figure = widgets::buildPanel(panel, input);
-    const std::uint64_t seed = now_.selectedRun().recipe.train.seed;
-    const bool one = std::all_of(shown.begin(), shown.end(),
-                                 [&](std::size_t run) { return now_.runs[run].recipe.train.seed == seed; });
+    const std::uint64_t seed = state_.now.selectedRun().recipe.train.seed;
+    const bool one = std::all_of(shown.begin(), shown.end(), [&](std::size_t run) {
+        return state_.now.runs[run].recipe.train.seed == seed;
+    });
     figure.subtitle += (figure.subtitle.isEmpty() ? QString() : QStringLiteral(" · ")) +
                        (one ? tr("seed %1").arg(seed) : tr("one run of each group"));
     return figure;

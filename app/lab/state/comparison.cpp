@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/comparison.h"
+#include "app/lab/state/comparison.h"
 
 #include "core/recipe/hot_knobs.h"
 #include "core/run/experiment.h"
+#include "core/session/outline.h"
 #include "widgets/figures/knobs/recipe_diff.h"
 #include "widgets/figures/knobs/recipe_keys.h"
 
@@ -58,6 +59,31 @@ bool Comparison::anyTraining() const {
 
 bool Comparison::changesPending() const {
     return std::any_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.needsNewRun(); });
+}
+
+bool Comparison::exploring() const {
+    return std::none_of(runs.begin(), runs.end(), [](const LabRun& run) { return run.trained(); });
+}
+
+qint64 Comparison::lastStep() const {
+    qint64 last = -1;
+    for (const LabRun& run : runs) last = std::max<qint64>(last, run.lastStep());
+    return last;
+}
+
+QString notReadYet(const Comparison& now) {
+    for (const LabRun& run : now.runs)
+        if (run.data->unread)
+            return QObject::tr("%1: not read to its end yet")
+                .arg(QString::fromStdString(run.data->unread->path));
+    return {};
+}
+
+const LabRun* recordedIn(const Comparison& now, const QString& path) {
+    const auto run = std::find_if(now.runs.begin(), now.runs.end(), [&](const LabRun& r) {
+        return !r.recording.empty() && r.recording == path.toStdString();
+    });
+    return run == now.runs.end() ? nullptr : &*run;
 }
 
 QSet<QString> differingKeys(const Comparison& now) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/change_runs.h"
+#include "app/lab/state/change_runs.h"
 
-#include "app/lab/lab.h"
+#include "app/lab/state/edits.h"
 
 #include <variant>
 
@@ -21,10 +21,10 @@ std::vector<LabRun> withoutWeights(std::vector<LabRun> runs) {
 
 }  // namespace
 
-ChangeRuns::ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun> after, const QString& text,
-                       std::string selected, std::optional<QString> previous_path)
+ChangeRuns::ChangeRuns(Edits& edits, std::vector<LabRun> before, std::vector<LabRun> after,
+                       const QString& text, std::string selected, std::optional<QString> previous_path)
     : QUndoCommand(text),
-      lab_(lab),
+      edits_(edits),
       before_(withoutWeights(std::move(before))),
       after_(withoutWeights(std::move(after))),
       selected_before_(std::move(selected)),
@@ -32,18 +32,18 @@ ChangeRuns::ChangeRuns(Lab& lab, std::vector<LabRun> before, std::vector<LabRun>
 
 /// Runs of the one side may leave the comparison and be trained until then: they come back as they leave.
 void ChangeRuns::undo() {
-    selected_after_ = lab_.selected().id;
+    selected_after_ = edits_.selectedId();
     after_ =
-        withoutWeights(withLaterRecordings(std::move(after_), lab_.restoreRuns(before_, selected_before_)));
-    if (other_path_) other_path_ = lab_.exchangeSessionPath(*other_path_);
+        withoutWeights(withLaterRecordings(std::move(after_), edits_.restoreRuns(before_, selected_before_)));
+    if (other_path_) other_path_ = edits_.exchangeSessionPath(*other_path_);
 }
 
 void ChangeRuns::redo() {
     if (std::exchange(in_force_, false)) return;
-    selected_before_ = lab_.selected().id;
+    selected_before_ = edits_.selectedId();
     before_ =
-        withoutWeights(withLaterRecordings(std::move(before_), lab_.restoreRuns(after_, selected_after_)));
-    if (other_path_) other_path_ = lab_.exchangeSessionPath(*other_path_);
+        withoutWeights(withLaterRecordings(std::move(before_), edits_.restoreRuns(after_, selected_after_)));
+    if (other_path_) other_path_ = edits_.exchangeSessionPath(*other_path_);
 }
 
 }  // namespace normscope::app

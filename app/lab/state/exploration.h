@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/comparison.h"
 #include "app/lab/engine/frame.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/comparison.h"
+#include "app/lab/state/pending.h"
 
 #include <QStringList>
 #include <chrono>

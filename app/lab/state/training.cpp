@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/training.h"
+#include "app/lab/state/training.h"
 
 #include "core/probe/registry.h"
 #include "core/run/checkpoints/checkpoint_memory.h"

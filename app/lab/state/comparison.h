@@ -32,6 +32,10 @@ struct Comparison {
     bool anyTraining() const;
     /// Whether the knobs of a trained run require a new run.
     bool changesPending() const;
+    /// No run is trained.
+    bool exploring() const;
+    /// The largest recorded step; -1 before training.
+    qint64 lastStep() const;
 };
 
 /// What holds for every comparison of a laboratory: it has a run, one is selected, every run has data, and no
@@ -46,6 +50,10 @@ QSet<QString> differingKeys(const Comparison& now);
 /// The runs that a knob changes: where the knobs are not linked, or the runs differ, only the selected one
 /// with its other seeds. Pinned runs are skipped.
 RunIds targetsOf(const Comparison& now, const QString& key);
+/// The reason why something needs data that are not read yet, in one line; empty: everything is read.
+QString notReadYet(const Comparison& now);
+/// The run that is recorded there; null: none.
+const LabRun* recordedIn(const Comparison& now, const QString& path);
 /// The run and those whose knobs differ from its own in the seed alone, one of each seed.
 RunIds seedsOf(const Comparison& now, const std::string& id);
 /// Adds to each run, next to it, runs of its recipe with the next seeds. Not for pinned runs and imported

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that tries remedies of failed runs.
-#include "app/lab/change_runs.h"
-#include "app/lab/lab.h"
+#include "app/lab/remedies.h"
 
-#include <cmath>
-#include <set>
+#include "app/lab/state/edits.h"
+#include "app/lab/state/lab_state.h"
+#include "app/lab/training_control.h"
+
+#include <memory>
+#include <utility>
 
 namespace normscope::app {
 
@@ -29,46 +31,60 @@ std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::v
 
 }  // namespace
 
-const LabRun* Lab::failedRun() const {
-    if (hasRemedies(selected())) return &selected();
-    for (const LabRun& run : now_.runs)
+Remedies::Remedies(LabState& state, Edits& edits, TrainingControl& training)
+    : state_(state),
+      edits_(edits),
+      training_(training),
+      drafting_(state.requests, "draft", Pending<Drafting>::Replies::OfNewest) {
+    state_.onReply(state_.engine(), &EngineWorker::drafted, this, &Remedies::applyDrafted);
+    connect(&state_, &LabState::runsChanged, this, &Remedies::update);
+}
+
+const LabRun* Remedies::failedRun() const {
+    if (const LabRun& selected = state_.now.selectedRun(); hasRemedies(selected)) return &selected;
+    for (const LabRun& run : state_.now.runs)
         if (hasRemedies(run)) return &run;
     return nullptr;
 }
 
-const RemedyTrials* Lab::remedyTrials() const {
+const RemedyTrials* Remedies::trials() const {
     const LabRun* run = failedRun();
     const auto found = run ? remedies_.find(run->id) : remedies_.end();
     return found == remedies_.end() ? nullptr : &found->second;
 }
 
-void Lab::updateRemedies() {
+void Remedies::update() {
     const LabRun* run = failedRun();
     const std::string id = run ? run->id : std::string();
-    const bool other = id != remedies_shown_;
-    remedies_shown_ = id;
+    const bool other = id != shown_;
+    shown_ = id;
     if (!run) {
         if (!other) return;
         cancelDrafts();
-        Q_EMIT remediesChanged();
+        Q_EMIT changed();
         return;
     }
     RemedyTrials& trials = remedies_[id];
     const bool fresh = !trials.match(*run);
     if (fresh) trials = trialsOf(*run);
     if (!fresh && !other) return;
-    if (trials.requested || !(trials.seconds > kMaxSeconds)) return draftRemedies();
+    if (trials.requested || !(trials.seconds > kMaxSeconds)) return draft();
     cancelDrafts();  // those of another run
-    Q_EMIT remediesChanged();
+    Q_EMIT changed();
 }
 
-void Lab::cancelDrafts() {
+void Remedies::cancelDrafts() {
     if (!drafting_.waiting()) return;
     drafting_.drop();
-    engine_->draft({requests_.next(), {}, {}});
+    state_.engine()->draft({state_.requests.next(), {}, {}});
 }
 
-void Lab::draftRemedies() {
+void Remedies::leaveSession() {
+    cancelDrafts();
+    shown_.reset();
+}
+
+void Remedies::draft() {
     const LabRun* run = failedRun();
     if (!run) return;
     RemedyTrials& trials = remedies_[run->id];
@@ -83,47 +99,65 @@ void Lab::draftRemedies() {
     cancelDrafts();
     if (!request.items.empty()) {
         request.token = drafting_.ask(std::move(asked));
-        engine_->draft(std::move(request));
+        state_.engine()->draft(std::move(request));
     }
-    Q_EMIT remediesChanged();
+    Q_EMIT changed();
 }
 
-void Lab::applyDrafted(quint64 token, qulonglong index, const DraftResultPtr& result) {
+void Remedies::applyDrafted(quint64 token, qulonglong index, const DraftResultPtr& result) {
     Drafting* asked = drafting_.find(token);
     if (!asked || asked->remedies.erase(index) == 0) return;
     auto& drafts = remedies_[asked->run].drafts;
     if (index < drafts.size()) drafts[index] = *result;
     if (asked->remedies.empty()) drafting_.take(token);
-    Q_EMIT remediesChanged();
+    Q_EMIT changed();
 }
 
-void Lab::tryRemedies(const std::vector<std::size_t>& which) {
+void Remedies::tryOut(const std::vector<std::size_t>& which) {
     const LabRun* found = failedRun();
     if (!found || which.empty()) return;
     const LabRun failed = *found;
     const std::vector<Remedy> remedies = remedies_[failed.id].remedies;
-    Comparison after = now_;
+    Comparison after = state_.now;
     std::vector<std::string> ids;
     for (const std::size_t index : which) {
-        ids.push_back(newId());
+        ids.push_back(state_.newId());
         Recipe recipe = remedies.at(index).recipe;
         recipe.watch.clear();  // the failed run's: a pause would leave the table of trials without its values
         after.runs.push_back(makeRun(ids.back(), recipe));
     }
-    commit(std::move(after), which.size() == 1
-                                 ? tr("try %1").arg(QString::fromStdString(remedies[which.front()].name))
-                                 : tr("try %n remedies", nullptr, static_cast<int>(which.size())));
+    edits_.commit(std::move(after),
+                  which.size() == 1 ? tr("try %1").arg(QString::fromStdString(remedies[which.front()].name))
+                                    : tr("try %n remedies", nullptr, static_cast<int>(which.size())));
     if (which.size() > 1) remedies_[failed.id].tried = ids;
     std::vector<RunPlan> plans;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        LabRun* run = now_.find(ids[i]);
+        LabRun* run = state_.now.find(ids[i]);
         auto named = std::make_shared<RunData>(*run->data);  // the undo entry holds the other
-        named->name = nameOfTrial(failed, remedies[which[i]], now_.runs);
+        named->name = nameOfTrial(failed, remedies[which[i]], state_.now.runs);
         run->data = std::move(named);
         plans.push_back(planOf(*run));
     }
-    begin(std::move(plans));
-    Q_EMIT remediesChanged();
+    training_.begin(std::move(plans));
+    Q_EMIT changed();
+}
+
+std::map<std::string, std::vector<std::string>> Remedies::tried() const {
+    std::map<std::string, std::vector<std::string>> tried;
+    for (const auto& [id, trials] : remedies_)
+        if (!trials.tried.empty() && state_.now.find(id)) tried[id] = trials.tried;
+    return tried;
+}
+
+void Remedies::restoreTried(const std::map<std::string, std::vector<std::string>>& tried) {
+    for (const auto& [id, runs] : tried) {
+        const LabRun* run = state_.now.find(id);
+        if (!run || run->pinned || !run->trained() || !has_failed(run->data->outcome)) continue;
+        RemedyTrials& trials = remedies_[id];
+        if (!trials.match(*run)) trials = trialsOf(*run);
+        trials.tried = runs;
+    }
+    Q_EMIT changed();
 }
 
 }  // namespace normscope::app

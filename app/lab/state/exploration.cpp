@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/exploration.h"
+#include "app/lab/state/exploration.h"
 
 #include <algorithm>
 #include <cmath>

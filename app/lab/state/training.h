@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/comparison.h"
 #include "app/lab/engine/frame.h"
-#include "app/lab/exploration.h"
-#include "app/lab/pending.h"
+#include "app/lab/state/comparison.h"
+#include "app/lab/state/exploration.h"
+#include "app/lab/state/pending.h"
 
 #include <map>
 #include <memory>

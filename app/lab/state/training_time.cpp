@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/training_time.h"
+#include "app/lab/state/training_time.h"
 
 #include "core/probe/interface/operations.h"
 

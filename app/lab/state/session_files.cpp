@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/lab/session_files.h"
+#include "app/lab/state/session_files.h"
 
 #include <memory>
 #include <utility>

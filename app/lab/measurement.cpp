@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The part of the laboratory that measures a step by replay.
-#include "app/lab/lab.h"
+#include "app/lab/measurement.h"
+
+#include "app/lab/state/lab_state.h"
 #include "core/probe/registry.h"
 #include "core/run/known_series.h"
 #include "core/session/run_header.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace normscope::app {
 
@@ -36,14 +38,21 @@ std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpo
 
 }  // namespace
 
-std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
-    const std::int64_t step = std::min(step_, lastStep());
+Measurement::Measurement(LabState& state)
+    : state_(state), measuring_(state.requests, "measure", Pending<Measuring>::Replies::OfNewest) {
+    state_.onReply(state_.engine(), &EngineWorker::replayed, this, &Measurement::applyReplayed);
+    state_.onReply(state_.engine(), &EngineWorker::measured, this, &Measurement::applyMeasured);
+    state_.onReply(state_.io(), &IoWorker::checkpointsFetched, this, &Measurement::applyFetched);
+}
+
+std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
+    const std::int64_t step = std::min<std::int64_t>(state_.shown.step, state_.now.lastStep());
     std::vector<MeasurePlan> plans;
-    for (const LabRun& run : now_.runs) {
+    for (const LabRun& run : state_.now.runs) {
         const QString name = QString::fromStdString(run.data->name);
         if (!run.trained()) continue;
         if (run.data->unread) {
-            if (const QString line = notReadYet(); !why_not.contains(line)) why_not << line;
+            if (const QString line = notReadYet(state_.now); !why_not.contains(line)) why_not << line;
             continue;
         }
         if (run.data->steps.step.back() < step) {
@@ -54,7 +63,7 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
             continue;
         }
         std::vector<std::string> probes;
-        const std::vector<std::string>& shown = exploration_.probes();
+        const std::vector<std::string>& shown = state_.exploration.probes();
         std::copy_if(shown.begin(), shown.end(), std::back_inserter(probes),
                      [&](const std::string& id) { return find_probe(id) && !run.data->sample_of(id, step); });
         if (probes.empty()) continue;
@@ -76,18 +85,18 @@ std::vector<MeasurePlan> Lab::lacking(QStringList& why_not) const {
     return plans;
 }
 
-QString Lab::measureObstacle() const {
-    if (exploring()) return tr("Nothing is recorded yet");
+QString Measurement::obstacle() const {
+    if (state_.now.exploring()) return tr("Nothing is recorded yet");
     QStringList why_not;
     if (!lacking(why_not).empty()) return {};
     return why_not.isEmpty() ? tr("Every panel shown is measured at this step")
                              : why_not.join(QStringLiteral("; "));
 }
 
-QString Lab::measuringStatus() const {
+QString Measurement::status() const {
     const Measuring* now = measuring_.newest();
     if (!now) return {};
-    const LabRun* run = now_.find(now->waiting.front());
+    const LabRun* run = state_.now.find(now->waiting.front());
     const QString name = run ? QString::fromStdString(run->data->name) : QString();
     const bool replaying = now->steps_done >= 0 && now->steps_done < now->step;
     return tr("measuring %1\nat step %2%3 …")
@@ -96,51 +105,51 @@ QString Lab::measuringStatus() const {
         .arg(replaying ? tr(", replay at %1").arg(now->steps_done) : QString());
 }
 
-void Lab::measureHere() {
-    if (measuring()) return endMeasuring();
+void Measurement::measureHere() {
+    if (running()) return cancel();
     QStringList why_not;
     auto request = std::make_shared<MeasureRequest>(MeasureRequest{0, lacking(why_not)});
     if (request->runs.empty()) {
-        Q_EMIT problem(measureObstacle());
+        Q_EMIT state_.problem(obstacle());
         return;
     }
-    if (!why_not.isEmpty()) Q_EMIT problem(why_not.join(QStringLiteral("; ")));
+    if (!why_not.isEmpty()) Q_EMIT state_.problem(why_not.join(QStringLiteral("; ")));
     Measuring asked{request->runs.front().replay.step, {}, -1, false};
     for (const MeasurePlan& plan : request->runs) asked.waiting.push_back(plan.replay.header.id);
     request->token = measuring_.ask(std::move(asked));
     // HDF5 is used only in the files' thread.
-    QMetaObject::invokeMethod(io_.get(), [io = io_.get(), request] { io->fetchCheckpoints(request); });
-    Q_EMIT measuringChanged();
+    QMetaObject::invokeMethod(state_.io(), [io = state_.io(), request] { io->fetchCheckpoints(request); });
+    Q_EMIT changed();
 }
 
-void Lab::applyFetched(const MeasureRequestPtr& request) {
+void Measurement::applyFetched(const MeasureRequestPtr& request) {
     Measuring* now = measuring_.find(request->token);
     if (!now || std::exchange(now->fetched, true)) return;
     MeasureRequest sound{request->token, {}};
     for (const MeasurePlan& plan : request->runs)
         if (plan.failed.isEmpty()) sound.runs.push_back(plan);
-    engine_->measureAt(std::move(sound));
+    state_.engine()->measureAt(std::move(sound));
     for (const MeasurePlan& plan : request->runs)
         if (!plan.failed.isEmpty())
             applyMeasured(request->token, QString::fromStdString(plan.replay.header.id), nullptr,
                           plan.failed);
 }
 
-void Lab::applyReplayed(quint64 token, const QString& id, qint64 steps_done) {
+void Measurement::applyReplayed(quint64 token, const QString& id, qint64 steps_done) {
     Measuring* now = measuring_.find(token);
     if (!now || now->waiting.front() != id.toStdString()) return;
     now->steps_done = std::max<std::int64_t>(now->steps_done, steps_done);
-    Q_EMIT measuringChanged();
+    Q_EMIT changed();
 }
 
-void Lab::applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
-                        const QString& failed) {
+void Measurement::applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr& results,
+                                const QString& failed) {
     Measuring* now = measuring_.find(token);
     if (!now || std::erase(now->waiting, id.toStdString()) == 0) return;  // stale, or already applied
     now->steps_done = -1;
     if (now->waiting.empty()) measuring_.take(token);
-    if (!failed.isEmpty()) Q_EMIT problem(failed);
-    LabRun* run = now_.find(id.toStdString());
+    if (!failed.isEmpty()) Q_EMIT state_.problem(failed);
+    LabRun* run = state_.now.find(id.toStdString());
     QStringList panels;
     if (run && results) {
         // A recording only grows at its end, so these samples are not in it: they are in the window, and in
@@ -155,17 +164,17 @@ void Lab::applyMeasured(quint64 token, const QString& id, const ProbeResultsPtr&
         }
     }
     if (!panels.isEmpty()) {
-        files_.recorded();
-        Q_EMIT dataChanged(panels);
+        state_.files.recorded();
+        Q_EMIT state_.dataChanged(panels);
     }
-    Q_EMIT measuringChanged();
+    Q_EMIT changed();
 }
 
-void Lab::endMeasuring() {
-    if (!measuring()) return;
+void Measurement::cancel() {
+    if (!running()) return;
     measuring_.drop();
-    engine_->measureAt({requests_.next(), {}});
-    Q_EMIT measuringChanged();
+    state_.engine()->measureAt({state_.requests.next(), {}});
+    Q_EMIT changed();
 }
 
 }  // namespace normscope::app

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine/draft_request.h"
+#include "app/lab/state/pending.h"
+#include "app/lab/studies/remedy_trials.h"
+
+#include <QObject>
+#include <QString>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace normscope::app {
+
+class Edits;
+class LabState;
+struct LabRun;
+class TrainingControl;
+
+/// The remedies of the runs that failed: their drafts, and the runs that try them. Interface thread.
+class Remedies : public QObject {
+    Q_OBJECT
+  public:
+    Remedies(LabState& state, Edits& edits, TrainingControl& training);
+
+    /// Of the selected run, else of the first one, that failed; null where none has.
+    const RemedyTrials* trials() const;
+    /// Drafts those that are not drafted yet. It is done without asking where it takes seconds.
+    void draft();
+    /// Adds a run for each of these remedies (indices of trials()) and trains them in lock-step; undoable.
+    /// More than one are the runs of "Try all".
+    void tryOut(const std::vector<std::size_t>& which);
+
+    /// The runs of "Try all", by the id of the failed run.
+    std::map<std::string, std::vector<std::string>> tried() const;
+    void restoreTried(const std::map<std::string, std::vector<std::string>>& tried);
+    /// The session is left: drafts that are made are no longer wanted.
+    void leaveSession();
+
+  Q_SIGNALS:
+    void changed();  ///< trials()
+
+  private:
+    struct Drafting {
+        std::string run;                 ///< the failed one
+        std::set<std::size_t> remedies;  ///< that are not drafted yet
+    };
+    const LabRun* failedRun() const;
+    void update();
+    void cancelDrafts();
+    void applyDrafted(quint64 token, qulonglong index, const DraftResultPtr& result);
+
+    LabState& state_;
+    Edits& edits_;
+    TrainingControl& training_;
+    std::map<std::string, RemedyTrials> remedies_;  ///< by the id of the failed run
+    /// The id of failedRun() as it was last seen; empty: none. Nullopt: of another session.
+    std::optional<std::string> shown_ = std::string();
+    Pending<Drafting> drafting_;
+};
+
+}  // namespace normscope::app

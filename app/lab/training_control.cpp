@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/training_control.h"
+
+#include "app/lab/devices.h"
+#include "app/lab/state/edits.h"
+#include "app/lab/state/lab_state.h"
+#include "core/recipe/hot_knobs.h"
+#include "core/session/recovery.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace normscope::app {
+
+TrainingControl::TrainingControl(LabState& state, Edits& edits, const Devices& devices)
+    : state_(state),
+      edits_(edits),
+      devices_(devices),
+      forks_(state.requests, "fork", Pending<Fork>::Replies::OfEach),
+      resumptions_(state.requests, "resume", Pending<ResumedRun>::Replies::OfEach) {
+    state_.onReply(state_.engine(), &EngineWorker::startRejected, this, &TrainingControl::applyStartRejected);
+    state_.onReply(state_.io(), &IoWorker::checkpointLoaded, this, &TrainingControl::applyCheckpoint);
+}
+
+bool TrainingControl::playing() const {
+    return state_.training.playing();
+}
+
+double TrainingControl::stepMs() const {
+    return state_.training.stepMs();
+}
+
+double TrainingControl::probeOverhead() const {
+    return state_.training.probeOverhead();
+}
+
+const DeviceUse& TrainingControl::deviceUse() const {
+    return state_.training.deviceUse();
+}
+
+void TrainingControl::begin(std::vector<RunPlan> plans, Training::Data before) {
+    for (RunPlan& plan : plans)
+        if (plan.backend.empty()) plan.backend = devices_.chosen();
+    const std::uint64_t token = state_.training.begin(state_.now, plans, std::move(before));
+    for (const RunPlan& plan : plans) state_.used_ids.insert(plan.id);
+    state_.ghosts = {};
+    state_.shown.step = ShownPosition::kNewest;
+    state_.engine()->train(token, std::move(plans));
+    Q_EMIT state_.runsChanged();
+    Q_EMIT state_.trainingChanged();
+}
+
+void TrainingControl::play() {
+    const Act act = nextAct();
+    if (act == Act::Pause) return;
+    if (act == Act::Continue) {
+        state_.training.setPlaying(true);
+        state_.shown.step = ShownPosition::kNewest;
+        state_.engine()->setPaused(false);
+        Q_EMIT state_.runsChanged();  // running again
+        Q_EMIT state_.trainingChanged();
+        return;
+    }
+    std::vector<RunPlan> plans;
+    std::vector<std::string> ended;
+    for (const LabRun& run : state_.now.runs) {
+        if (run.resumable()) ended.push_back(run.id);
+        if (run.trained() || run.pinned || act != Act::Train) continue;
+        if (run.needsFile())
+            Q_EMIT state_.problem(
+                tr("Choose a text file for %1 first").arg(QString::fromStdString(run.data->name)));
+        else
+            plans.push_back(planOf(run));
+    }
+    if (!plans.empty())
+        begin(std::move(plans));
+    else if (act == Act::StartAsNew)
+        startAsNewRun();
+    else if (act == Act::ResumeEnded)
+        resumeRuns(ended);
+    else if (act == Act::None)
+        Q_EMIT state_.problem(tr("Every run has ended: change a knob and start a new run, or fork one (K)"));
+}
+
+/// A run that cannot be trained as it is does not keep the others from it.
+TrainingControl::Act TrainingControl::nextAct() const {
+    if (playing()) return Act::Pause;
+    if (state_.now.anyTraining()) return Act::Continue;
+    bool fresh = false, ready = false, ended = false;
+    for (const LabRun& run : state_.now.runs) {
+        if (run.pinned) continue;
+        fresh |= !run.trained();
+        ready |= !run.trained() && !run.needsFile() && run.rejection.empty();
+        ended |= run.resumable();
+    }
+    if (ready) return Act::Train;
+    if (state_.now.changesPending()) return Act::StartAsNew;
+    if (ended) return Act::ResumeEnded;
+    return fresh ? Act::Train : Act::None;  // which states what they lack
+}
+
+void TrainingControl::pause() {
+    if (!playing()) return;
+    state_.training.setPlaying(false);
+    state_.engine()->setPaused(true);
+    Q_EMIT state_.runsChanged();  // paused
+    Q_EMIT state_.trainingChanged();
+}
+
+void TrainingControl::togglePlay() {
+    playing() ? pause() : play();
+}
+
+void TrainingControl::singleStep() {
+    if (!state_.now.anyTraining()) {
+        play();
+        if (!playing()) return;
+    }
+    state_.training.setPlaying(false);
+    state_.shown.step = ShownPosition::kNewest;
+    state_.engine()->singleStep();
+    Q_EMIT state_.runsChanged();  // paused
+    Q_EMIT state_.trainingChanged();
+}
+
+void TrainingControl::stop() {
+    state_.training.setPlaying(false);
+    state_.engine()->stop();
+    Q_EMIT state_.trainingChanged();
+}
+
+void TrainingControl::startAsNewRun() {
+    NewRuns started = asNewRuns(state_.now, [this] { return state_.newId(); });
+    if (started.fresh.empty()) return;
+    edits_.commit(std::move(started.after), tr("start as new run"));
+    std::vector<RunPlan> plans;
+    for (const std::string& id : started.fresh) plans.push_back(planOf(*state_.now.find(id)));
+    begin(std::move(plans));
+}
+
+void TrainingControl::applyStartRejected(quint64 token, const QString& id, const QString& message) {
+    if (!state_.training.rejected(token, id.toStdString(), state_.now)) return;
+    Q_EMIT state_.runsChanged();
+    Q_EMIT state_.trainingChanged();
+    Q_EMIT state_.problem(message);
+}
+
+// --- runs that failed
+
+std::vector<std::pair<std::string, QString>> TrainingControl::failedRuns() const {
+    std::vector<std::pair<std::string, QString>> failed;
+    for (const LabRun& run : state_.now.runs)
+        if (run.data->outcome.state == RunState::Failed && run.resumable())
+            failed.emplace_back(run.id, tr("%1 failed at step %2: %3")
+                                            .arg(QString::fromStdString(run.data->name))
+                                            .arg(run.data->outcome.step)
+                                            .arg(QString::fromStdString(run.data->outcome.text)));
+    return failed;
+}
+
+void TrainingControl::resumeRuns(const std::vector<std::string>& ids, const std::string& backend) {
+    auto resumption = std::make_shared<Resumption>();
+    resumption->backend = backend;
+    for (const std::string& id : ids) {
+        const LabRun* run = state_.now.find(id);
+        if (!run || !run->resumable()) continue;
+        if (resumptions_.any([&](const ResumedRun& resumed) { return resumed.id == id; })) continue;
+        if (run->data->unread) {
+            Q_EMIT state_.problem(notReadYet(state_.now));
+            continue;
+        }
+        const auto newest = std::max_element(run->checkpoints.begin(), run->checkpoints.end(),
+                                             [](const auto& a, const auto& b) { return a.step < b.step; });
+        if (newest != run->checkpoints.end() && newest->step > 0) {
+            ++resumption->unread;
+            QMetaObject::invokeMethod(state_.io(),
+                                      [io = state_.io(), token = resumptions_.ask({id, resumption}),
+                                       source = newest->source] { io->loadCheckpoint(token, source); });
+        } else {
+            resumption->runs.emplace_back(id, nullptr);
+        }
+    }
+    if (resumption->unread == 0) beginResumed(*resumption);
+}
+
+void TrainingControl::beginResumed(const Resumption& resumption) {
+    std::vector<RunPlan> plans;
+    Training::Data before;
+    for (const auto& [id, checkpoint] : resumption.runs) {
+        LabRun* run = state_.now.find(id);
+        if (!run || !run->resumable()) continue;  // removed or resumed since
+        before[id] = run->data;
+        RunPlan plan = planOf(*run);
+        if (checkpoint) {
+            auto history = std::make_shared<RunData>(*run->data);
+            cut_after(*history, checkpoint->step - 1);
+            run->data = history;
+            plan.recipe = history->recipe.value("run " + id);
+            plan.recipe.watch = run->live.watch;
+            plan.history = std::make_shared<const RunData>(*history);
+            plan.start = checkpoint;
+            plan.knobs = hot_knobs(run->live);
+        } else {
+            run->data = makeRun(id, run->live).data;
+            run->data->name = before[id]->name;
+            plan.recipe = run->live;
+        }
+        plan.recording = run->recording;
+        plan.backend = resumption.backend;
+        plans.push_back(std::move(plan));
+    }
+    if (!plans.empty()) begin(std::move(plans), std::move(before));
+}
+
+// --- forks
+
+const KnownCheckpoint* TrainingControl::forkPoint() const {
+    const KnownCheckpoint* best = nullptr;
+    for (const auto& known : state_.now.selectedRun().checkpoints)
+        if (known.step <= state_.shown.step && (!best || known.step > best->step)) best = &known;
+    return best;
+}
+
+QString TrainingControl::forkObstacle() const {
+    const LabRun& run = state_.now.selectedRun();
+    if (run.data->unread) return notReadYet(state_.now);
+    if (!forkPoint())
+        return tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
+                  "and at the end")
+            .arg(QString::fromStdString(run.data->name));
+    if (!same_but_hot(run.live, run.recipe))
+        return tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ");
+    return {};
+}
+
+void TrainingControl::forkSelected() {
+    if (const QString obstacle = forkObstacle(); !obstacle.isEmpty()) {
+        Q_EMIT state_.problem(obstacle);
+        return;
+    }
+    const LabRun& run = state_.now.selectedRun();
+    const KnownCheckpoint* best = forkPoint();
+    LabRun fork = run;
+    fork.id = state_.newId();
+    fork.training = 0;
+    fork.recording.clear();
+    fork.session.clear();
+    fork.data = std::make_shared<RunData>(*run.data);
+    fork.data->id = fork.id;
+    fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
+    const CheckpointSource source = best->source;
+    const quint64 token = forks_.ask({run.id, std::move(fork), run.data->name});
+    QMetaObject::invokeMethod(state_.io(),
+                              [io = state_.io(), token, source] { io->loadCheckpoint(token, source); });
+}
+
+/// Null: unreadable, which was reported.
+void TrainingControl::applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
+    if (const auto resumed = resumptions_.take(token)) {
+        Resumption& resumption = *resumed->with;
+        if (checkpoint) resumption.runs.emplace_back(resumed->id, checkpoint);
+        if (--resumption.unread == 0) beginResumed(resumption);
+    } else if (auto fork = forks_.take(token); fork && checkpoint) {
+        applyFork(std::move(*fork), checkpoint);
+    }
+}
+
+void TrainingControl::applyFork(Fork fork, const CheckpointPtr& checkpoint) {
+    auto& [parent, run, parent_name] = fork;
+    auto history = std::make_shared<RunData>(*run.data);
+    cut_after(*history, checkpoint->step - 1);
+    history->outcome = {RunState::Running, -1, "", -1};
+    if (checkpoint->step > 0)
+        history->events.push_back({checkpoint->step - 1, "fork",
+                                   "of " + parent_name + " at step " + std::to_string(checkpoint->step)});
+    run.data = history;
+    run.preview.reset();
+    run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
+    RunPlan continued = planOf(run);
+    continued.recipe = history->recipe.value("run " + run.id);
+    continued.recipe.watch = run.recipe.watch;
+    continued.history = std::make_shared<const RunData>(*history);
+    continued.start = checkpoint;
+    continued.knobs = hot_knobs(run.recipe);
+    run.live = run.recipe;
+    Comparison after = state_.now;
+    // Moved knobs were applied to the fork; the parent keeps those moved since.
+    if (LabRun* other = after.find(parent); other && same_recipe(other->recipe, run.recipe))
+        other->recipe = other->live;
+    after.runs.push_back(std::move(run));
+    edits_.commit(std::move(after), tr("fork"));
+    begin({continued});
+}
+
+}  // namespace normscope::app

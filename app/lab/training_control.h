@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/lab/engine/lab_run.h"
+#include "app/lab/state/pending.h"
+#include "app/lab/state/training.h"
+
+#include <QObject>
+#include <QString>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace normscope::app {
+
+class Devices;
+class Edits;
+class LabState;
+
+/// Controls the training: starts, pauses, stops, resumes and forks runs. Interface thread.
+class TrainingControl : public QObject {
+    Q_OBJECT
+  public:
+    TrainingControl(LabState& state, Edits& edits, const Devices& devices);
+
+    bool playing() const;
+    /// What play() does now, or pause() if the training runs.
+    enum class Act {
+        Pause,
+        Continue,     ///< the paused training
+        Train,        ///< the runs that are not trained
+        StartAsNew,   ///< the runs whose knobs have changed since
+        ResumeEnded,  ///< the runs that were stopped or failed before their last step
+        None          ///< every run has ended
+    };
+    Act nextAct() const;
+    void play();
+    void pause();
+    void togglePlay();
+    void singleStep();
+    void stop();
+    void startAsNewRun();
+    /// Starts these runs of the comparison, on their devices, else on the chosen one. `before`: the data of
+    /// runs that were changed for the start.
+    void begin(std::vector<RunPlan> plans, Training::Data before = {});
+
+    /// Continues runs that failed or were interrupted from their newest checkpoints, without one from step 0,
+    /// each in its recording; on that device, empty: the chosen one. They start together, when all of their
+    /// checkpoints are read.
+    void resumeRuns(const std::vector<std::string>& ids, const std::string& backend = {});
+    /// Ids of the runs that failed, and a line on each.
+    std::vector<std::pair<std::string, QString>> failedRuns() const;
+
+    /// A new run from the selected run's newest checkpoint at or before the shown step, with the current
+    /// knobs.
+    void forkSelected();
+    /// The reason if forkSelected() would fork nothing, in one line; else empty.
+    QString forkObstacle() const;
+
+    double stepMs() const;
+    double probeOverhead() const;
+    const DeviceUse& deviceUse() const;
+
+  private:
+    struct Fork {
+        std::string parent;
+        LabRun run;
+        std::string parent_name;
+    };
+    /// Runs that are resumed together, once the checkpoints of all are read.
+    struct Resumption {
+        std::string backend;
+        std::size_t unread = 0;
+        std::vector<std::pair<std::string, CheckpointPtr>> runs;  ///< null: from step 0
+    };
+    struct ResumedRun {
+        std::string id;
+        std::shared_ptr<Resumption> with;
+    };
+    const KnownCheckpoint* forkPoint() const;
+    void applyStartRejected(quint64 token, const QString& id, const QString& message);
+    void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
+    void applyFork(Fork fork, const CheckpointPtr& checkpoint);
+    void beginResumed(const Resumption& resumption);
+
+    LabState& state_;
+    Edits& edits_;
+    const Devices& devices_;
+    Pending<Fork> forks_;
+    Pending<ResumedRun> resumptions_;
+};
+
+}  // namespace normscope::app
