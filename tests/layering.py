@@ -14,9 +14,7 @@ import tempfile
 KNOWN = {
     "cycles": set(),
     "folders": set(),
-    "classes": {
     "classes": set(),
-    },
 }
 
 # A file may include files of its own rank and of lower ones.
