@@ -15,10 +15,10 @@ Recordings::Recordings(LabState& state, Edits& edits) : state_(state), edits_(ed
     state_.onReply(io, &IoWorker::notRecorded, this, &Recordings::applyNotRecorded);
     state_.onReply(io, &IoWorker::recordingBegun, this, &Recordings::applyRecordingBegun);
     state_.onReply(io, &IoWorker::runsRecovered, this, &Recordings::applyRecovered);
-    connect(io, &IoWorker::recordingsListed, this, &Recordings::listed);
-    connect(io, &IoWorker::curveRead, this, &Recordings::curveRead);
-    connect(io, &IoWorker::recordingTrashed, this, &Recordings::trashed);
-    connect(io, &IoWorker::interruptedFound, this, &Recordings::interruptedFound);
+    state_.onReply(io, &IoWorker::recordingsListed, this, &Recordings::listed);
+    state_.onReply(io, &IoWorker::curveRead, this, &Recordings::curveRead);
+    state_.onReply(io, &IoWorker::recordingTrashed, this, &Recordings::trashed);
+    state_.onReply(io, &IoWorker::interruptedFound, this, &Recordings::interruptedFound);
 }
 
 void Recordings::list() {

@@ -53,9 +53,11 @@ std::vector<Row> attention_rows(ClaimInput& input) {
 std::vector<Row> random_rows(int count, int longest, std::uint64_t seed) {
     RandomNumbers random(seed);
     std::vector<Row> rows;
-    for (int i = 0; i < count; ++i)
-        rows.push_back(
-            softmax(random.normals(static_cast<std::size_t>(2 + i % (longest - 1)), random.uniform(0.1, 5))));
+    rows.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+        const int length = 2 + i % (longest - 1);
+        rows.push_back(softmax(random.normals(static_cast<std::size_t>(length), random.uniform(0.1, 5))));
+    }
     return rows;
 }
 
@@ -149,7 +151,8 @@ ClaimResult top_k_rows(ClaimInput& input) {
     for (std::size_t k = 1; k <= 20; ++k) {
         Row p(24, 0.0);
         std::fill_n(p.begin(), k, 1 / static_cast<double>(k));
-        const double odd = 1 - 2 * static_cast<double>(k / 2) / static_cast<double>(k);
+        const std::size_t pairs = k / 2;
+        const double odd = 1 - 2 * static_cast<double>(pairs) / static_cast<double>(k);
         worst.add(std::abs(input.quantities().theta(p).theta.value - (1 - odd * odd)),
                   input.quantities().theta(p).theta.value, 1 - odd * odd);
     }

@@ -13,9 +13,9 @@ file(WRITE "${OUT}" "// Written by core/recipe/embed_presets.cmake from the JSON
 
 namespace normscope {
 namespace {
-constexpr Preset kFiles[] = {
+constexpr Preset ${FUNCTION}_rows[] = {
 ${rows}};
 }  // namespace
-std::span<const Preset> ${FUNCTION}() { return kFiles; }
+std::span<const Preset> ${FUNCTION}() { return ${FUNCTION}_rows; }
 }  // namespace normscope
 ")

@@ -90,6 +90,7 @@ void addEndLabels(const Plot& plot, const RenderStyle& style, const LabelSpace& 
             {QStringLiteral("+ %1 more").arg(omitted), {area.left(), area.bottom()}, style.theme.muted});
     }
     std::vector<double> wanted;
+    wanted.reserve(labels.size());
     for (const Label& label : labels) wanted.push_back(label.end.y());
     const auto at = spreadLabels(wanted, height, area.top() - height / 2, area.bottom() + height / 2);
     const QFontMetricsF metrics(style.small);

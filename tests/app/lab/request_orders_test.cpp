@@ -9,6 +9,7 @@
 #include "tests/support/test_main.h"
 
 #include <QFile>
+#include <QTemporaryDir>
 #include <algorithm>
 #include <random>
 
@@ -210,6 +211,13 @@ const std::vector<Request>& requests() {
              b.lab->recordings().findInterrupted();
              b.lab->devices().find();
          }},
+        {"trash", &Files::trained,
+         [](Bench& b, const Files& f) {
+             const QString copy = b.folder.filePath("copy.h5");
+             QFile::copy(f.recordings[0], copy);
+             b.lab->recordings().trash(copy);
+             b.lab->recordings().trash(f.missing("none.h5"));
+         }},
     };
     return all;
 }
@@ -295,9 +303,12 @@ const std::vector<Order>& orders() {
 class RequestOrdersTest : public QObject {
     Q_OBJECT
     std::unique_ptr<Files> files_;
+    QTemporaryDir home_;
 
   private Q_SLOTS:
     void initTestCase() {
+        QVERIFY(home_.isValid());
+        qputenv("XDG_DATA_HOME", home_.path().toLocal8Bit());  // of the trash
         files_ = std::make_unique<Files>();
         Files& f = *files_;
         test::LabBench b(kSteps);
