@@ -15,6 +15,9 @@ using nlohmann::json;
 
 namespace {
 
+using Effect = GalleryMeasure::Effect;
+using Side = GalleryMeasure::Side;
+
 GalleryQuantity read_quantity(const json& value, const std::string& at) {
     using Kind = GalleryQuantity::Kind;
     GalleryQuantity quantity;
@@ -81,8 +84,6 @@ GalleryCell read_cell(const JsonObject& object, const char* key, const SweepSpec
 }
 
 GalleryMeasure read_measure(const json& value, const std::string& at, const SweepSpec& sweep) {
-    using Effect = GalleryMeasure::Effect;
-    using Side = GalleryMeasure::Side;
     const JsonObject object(value, at,
                             {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than",
                              "within", "paper", "unit"});
