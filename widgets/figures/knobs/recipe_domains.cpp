@@ -38,7 +38,7 @@ class DomainLister final : public KeyVisitor {
     }
 
     KeyDomain number(Kind kind, double low, double high) const {
-        return {kind, low, high, false, {}, role().effect == Role::Effect::Restarts};
+        return {kind, low, high, false, {}, role().effect == normscope::Role::Effect::Restarts};
     }
     void add(const char* key, const KeyDomain& domain) {
         domains.insert(QString::fromStdString(full(key)), domain);
