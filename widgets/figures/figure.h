@@ -14,6 +14,8 @@
 
 namespace normscope::widgets {
 
+using normscope::kNaN;
+
 /// The contents of a panel's plot, as plain data in data coordinates. A panel builds a Figure; PlotView draws
 /// it on screen, the exporter draws the same Figure on paper, the CSV writer writes the same values, and
 /// tests compare it. So what is seen, exported and tested cannot differ. A Figure holds raw values:

@@ -6,7 +6,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr int kBoxHeight = 22, kGap = 6, kCaretSpace = 16;
+constexpr int kBoxHeight = 22, kChoiceGap = 6, kCaretSpace = 16;
 }
 
 ChoiceKnob::ChoiceKnob(const QString& label, const QString& name, const QStringList& words,
@@ -79,7 +79,7 @@ void ChoiceKnob::place(const QRect& body) {
     const QRect line(body.left(), (body.height() - kBoxHeight) / 2, body.width(), kBoxHeight);
     const bool two = comparison().fields.size() == 2;
     const int first = boxes_[0]->minimumChipWidth(true), second = boxes_[1]->minimumChipWidth(true);
-    const int space = line.width() - kGap;
+    const int space = line.width() - kChoiceGap;
     if (!two || first + second > space) {
         for (ChoiceBox* box : boxes_) {
             box->setGeometry(line);
@@ -89,7 +89,7 @@ void ChoiceKnob::place(const QRect& body) {
     }
     const int left = std::clamp(space / 2, first, space - second);
     boxes_[0]->setGeometry(line.left(), line.top(), left, kBoxHeight);
-    boxes_[1]->setGeometry(line.left() + left + kGap, line.top(), space - left, kBoxHeight);
+    boxes_[1]->setGeometry(line.left() + left + kChoiceGap, line.top(), space - left, kBoxHeight);
     for (ChoiceBox* box : boxes_) box->show();
 }
 

@@ -8,7 +8,7 @@
 
 namespace normscope::widgets {
 namespace {
-constexpr int kArrow = 11, kGap = 8, kTitleSize = 12, kSummarySize = 11;
+constexpr int kArrow = 11, kFoldGap = 8, kTitleSize = 12, kSummarySize = 11;
 }
 
 FoldTitle::FoldTitle(QWidget* parent) : QToolButton(parent) {
@@ -46,7 +46,7 @@ void FoldTitle::paintEvent(QPaintEvent*) {
     painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, text());
     QFont small = font();
     small.setPixelSize(kSummarySize);
-    const int space = line.width() - fontMetrics().horizontalAdvance(text()) - kGap;
+    const int space = line.width() - fontMetrics().horizontalAdvance(text()) - kFoldGap;
     if (QFontMetrics(small).horizontalAdvance(summary_) > space) return;
     painter.setFont(small);
     painter.setPen(theme.muted);

@@ -26,7 +26,7 @@
 namespace normscope::widgets {
 namespace {
 
-constexpr int kKnobPanelHeaderHeight = 32, kTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
+constexpr int kKnobPanelHeaderHeight = 32, kPanelTitleSize = 14, kScopeSize = 11, kScopeGap = 10;
 
 QString knobText(const char* text) {
     return QCoreApplication::translate("KnobTable", text);
@@ -101,7 +101,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     link_->setFixedSize(28, 24);
     auto* title = new QLabel(tr("Knobs"), this);
     QFont type = font();
-    type.setPixelSize(kTitleSize);
+    type.setPixelSize(kPanelTitleSize);
     type.setWeight(QFont::DemiBold);
     title->setFont(type);
     scope_label_ = new QLabel(this);
