@@ -27,7 +27,7 @@ constexpr int kGlyph = 14, kLeft = 8, kPadding = 6, kId = 30, kIdWidth = 92, kSt
 /// The label of a key's knob; empty where the window has none.
 QString knobLabel(const std::string& key) {
     for (const KnobSpec& spec : knobTable())
-        if (key == spec.key) return QCoreApplication::translate("KnobTable", spec.label);
+        if (key == spec.key->name) return QCoreApplication::translate("KnobTable", spec.label);
     return {};
 }
 
