@@ -3,10 +3,8 @@
 
 #include "app/lab/engine/lab_run.h"
 #include "core/base/assert.h"
+#include "core/recipe/keys.h"
 
-#include <QSet>
-#include <QString>
-#include <QVariant>
 #include <functional>
 #include <iterator>
 #include <set>
@@ -41,11 +39,11 @@ void assertSound(const Comparison& now);
 /// The runs that an edit changes.
 using RunIds = std::set<std::string>;
 
-/// Keys in which the runs differ.
-QSet<QString> differingKeys(const Comparison& now);
+/// Keys in which the runs differ, lists excluded.
+std::vector<KeyRef> differingKeys(const Comparison& now);
 /// The runs that a knob changes: where the knobs are not linked, or the runs differ, only the selected one
 /// with its other seeds. Pinned runs are skipped.
-RunIds targetsOf(const Comparison& now, const QString& key);
+RunIds targetsOf(const Comparison& now, KeyRef key);
 /// The run and those whose knobs differ from its own in the seed alone, one of each seed.
 RunIds seedsOf(const Comparison& now, const std::string& id);
 /// Adds to each run, next to it, runs of its recipe with the next seeds. Not for pinned runs and imported
@@ -55,9 +53,9 @@ Comparison withSeeds(Comparison now, int count, const std::function<std::string(
 /// Replaces the runs; the selection is kept by run id, else by index.
 Comparison withRuns(Comparison now, std::vector<LabRun> runs);
 /// One key of these runs. Throws InputError for an invalid value.
-Comparison withKey(Comparison now, const RunIds& targets, const QString& key, const QVariant& value);
+Comparison withKey(Comparison now, const RunIds& targets, KeyRef key, const FieldValue& value);
 /// One key of these runs as another recipe has it.
-Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
+Comparison withKeyOf(Comparison now, const RunIds& targets, KeyRef key, const Recipe& from);
 /// A recipe for the selected run. A trained or pinned run keeps its data, and the recipe requires a new run.
 Comparison withRecipe(Comparison now, const Recipe& recipe);
 /// Adds an unchanging copy of the selected run after all others, ignored by knobs and training.

@@ -5,6 +5,7 @@
 #include "app/lab/engine/frame.h"
 #include "app/lab/pending.h"
 
+#include <QSet>
 #include <QStringList>
 #include <chrono>
 #include <map>

@@ -19,9 +19,7 @@
 #include "widgets/figures/stack/norm_override.h"
 
 #include <QObject>
-#include <QSet>
 #include <QUndoStack>
-#include <QVariant>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -69,7 +67,7 @@ class Lab : public QObject {
     void setLinked(bool linked);
     QUndoStack* undoStack() { return &undo_; }
     /// Keys in which the runs of the comparison differ.
-    QSet<QString> differingKeys() const { return app::differingKeys(now_); }
+    std::vector<KeyRef> differingKeys() const { return app::differingKeys(now_); }
 
     /// The default comparison, Pre-LN | Post-LN, as a new session. Undoable, unlike opening one.
     void startOver();
@@ -99,23 +97,23 @@ class Lab : public QObject {
 
     // --- knobs. A drag is any number of dragKey() and one commitKey(); it makes one undo entry.
     void beginDrag();
-    void dragKey(const QString& key, const QVariant& value);
-    void commitKey(const QString& key, const QVariant& value);
+    void dragKey(KeyRef key, const FieldValue& value);
+    void commitKey(KeyRef key, const FieldValue& value);
     /// The key of this run and its other seeds alone, whatever is linked; selects it.
-    void commitKeyOf(int run, const QString& key, const QVariant& value);
+    void commitKeyOf(int run, KeyRef key, const FieldValue& value);
     bool dragging() const { return drag_.has_value(); }
     void setNorm(int layer, Sublayer kind, widgets::NormPlace place, bool on, bool all_layers);
     /// Sets the selected run's overrides; `text` names the change in the undo list.
     void setLayers(const std::vector<LayerOverride>& layers, const QString& text);
     /// The runs that setWatch() or setProbes() change: `list` is "watch" or "probes".
-    RunIds targetsOfList(const QString& list) const { return targetsOf(now_, list); }
+    RunIds targetsOfList(KeyRef list) const { return targetsOf(now_, list); }
     /// Sets the watchpoints of the runs that the knobs act on; no run restarts for it. Undoable.
     void setWatch(const std::vector<WatchSpec>& watch);
     /// Sets the probes of the runs that the knobs act on to a preset (nullopt: those that each has) that
     /// measure these places (nullopt: those that each measures); a trained run asks for a new run. Undoable.
     void setProbes(std::optional<ProbesPreset> preset, const std::optional<PlaceSelection>& only);
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
-    void resetKey(const QString& key, const Recipe& from);
+    void resetKey(KeyRef key, const Recipe& from);
     /// For ChangeRuns. Returns the runs until then, those in training that leave as stopped ones.
     /// `selected` is selected where the run selected now is not among them.
     std::vector<LabRun> restoreRuns(const std::vector<LabRun>& runs, const std::string& selected = {});
@@ -340,9 +338,8 @@ class Lab : public QObject {
     void commit(Comparison after, const QString& text, std::optional<QString> previous_path = {});
     /// Stops the training of those of these runs that are not in `after`.
     std::vector<LabRun> stopRemovedRuns(std::vector<LabRun> before, const Comparison& after);
-    void commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
-                    const QString& text);
-    void nameGhosts(const QString& key);
+    void commitList(KeyRef key, const std::function<Recipe(const Recipe&)>& changed, const QString& text);
+    void nameGhosts(KeyRef key);
     void clearGhosts();
     std::vector<LabRun> beforeDrag(std::vector<LabRun> runs) const;
     void applyRecipes();
@@ -383,7 +380,7 @@ class Lab : public QObject {
     /// Runs by id: they may be added or removed during a drag.
     struct Drag {
         std::map<std::string, Recipe> before;  ///< recipes at the start of the drag
-        QString key;
+        std::optional<KeyRef> key;
         RunIds targets;
     };
     std::optional<Drag> drag_;

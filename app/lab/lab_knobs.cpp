@@ -3,6 +3,7 @@
 #include "app/lab/change_runs.h"
 #include "app/lab/lab.h"
 #include "core/recipe/hot_knobs.h"
+#include "widgets/figures/knobs/key_text.h"
 #include "widgets/figures/knobs/recipe_diff.h"
 
 namespace normscope::app {
@@ -18,7 +19,7 @@ void Lab::beginDrag() {
     Q_EMIT draggingChanged(true);
 }
 
-void Lab::dragKey(const QString& key, const QVariant& value) {
+void Lab::dragKey(KeyRef key, const FieldValue& value) {
     beginDrag();
     if (drag_->key != key) {
         drag_->key = key;
@@ -39,7 +40,7 @@ void Lab::dragKey(const QString& key, const QVariant& value) {
 }
 
 /// "Δt 1": the old value, of the first run that the knob changes.
-void Lab::nameGhosts(const QString& key) {
+void Lab::nameGhosts(KeyRef key) {
     if (!ghost_name_.isEmpty()) return;
     for (const LabRun& run : now_.runs) {
         if (!drag_->targets.count(run.id)) continue;
@@ -54,7 +55,7 @@ void Lab::clearGhosts() {
     ghost_name_.clear();
 }
 
-void Lab::commitKey(const QString& key, const QVariant& value) {
+void Lab::commitKey(KeyRef key, const FieldValue& value) {
     dragKey(key, value);
     const std::vector<LabRun> before = beforeDrag(now_.runs);
     drag_.reset();
@@ -62,10 +63,10 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
     for (std::size_t i = 0; i < before.size(); ++i)
         changed |= !same_recipe(before[i].recipe, now_.runs[i].recipe);
     if (changed) {
-        const QString shown = value.typeId() == QMetaType::Double ? QString::number(value.toDouble(), 'g', 4)
-                                                                  : value.toString();
+        const auto* real = std::get_if<double>(&value);
+        const QString shown = real ? QString::number(*real, 'g', 4) : widgets::keyText(value);
         undo_.push(new ChangeRuns(*this, before, now_.runs,
-                                  key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown,
+                                  QString::fromStdString(key->last_part()) + QLatin1Char(' ') + shown,
                                   selected().id));
     } else {
         clearGhosts();  // else the old curves stay until the next edit
@@ -74,7 +75,7 @@ void Lab::commitKey(const QString& key, const QVariant& value) {
     Q_EMIT viewChanged();
 }
 
-void Lab::commitKeyOf(int run, const QString& key, const QVariant& value) {
+void Lab::commitKeyOf(int run, KeyRef key, const FieldValue& value) {
     selectRun(run);
     beginDrag();
     drag_->key = key;
@@ -109,8 +110,7 @@ void Lab::setLayers(const std::vector<LayerOverride>& layers, const QString& tex
 }
 
 /// One key that is a list, of the runs that the knobs act on; nothing where one of them cannot have it.
-void Lab::commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
-                     const QString& text) {
+void Lab::commitList(KeyRef key, const std::function<Recipe(const Recipe&)>& changed, const QString& text) {
     try {
         Comparison after = now_;
         const RunIds targets = targetsOf(now_, key);
@@ -129,7 +129,7 @@ void Lab::commitList(const QString& key, const std::function<Recipe(const Recipe
 
 void Lab::setWatch(const std::vector<WatchSpec>& watch) {
     commitList(
-        QStringLiteral("watch"),
+        "watch",
         [&](Recipe recipe) {
             recipe.watch = watch;
             return recipe;
@@ -141,7 +141,7 @@ void Lab::setProbes(std::optional<ProbesPreset> preset, const std::optional<Plac
     QString text = preset ? tr("probes %1").arg(QLatin1String(word_of(*preset))) : tr("measured places");
     if (only && !only->everything()) text += tr(", only %1").arg(QString::fromStdString(only->text()));
     commitList(
-        QStringLiteral("probes"),
+        "probes",
         [&](Recipe recipe) {
             Recipe completed = recipe;
             complete_without_data(completed);
@@ -161,10 +161,10 @@ void Lab::renameRun(int index, const QString& name) {
            tr("rename %1").arg(QString::fromStdString(run.data->name)));
 }
 
-void Lab::resetKey(const QString& key, const Recipe& from) {
+void Lab::resetKey(KeyRef key, const Recipe& from) {
     try {
         commit(withKeyOf(now_, targetsOf(now_, key), key, from),
-               tr("reset %1").arg(key.section(QLatin1Char('.'), -1)));
+               tr("reset %1").arg(QString::fromStdString(key->last_part())));
     } catch (const std::exception& error) {
         Q_EMIT problem(QString::fromUtf8(error.what()));
     }

@@ -62,7 +62,7 @@ bool WatchController::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void WatchController::editWatch() {
-    const RunIds targets = lab_.targetsOfList(QStringLiteral("watch"));
+    const RunIds targets = lab_.targetsOfList("watch");
     QStringList names;
     for (const LabRun& run : lab_.runs())
         if (targets.count(run.id)) names << QString::fromStdString(run.data->name);

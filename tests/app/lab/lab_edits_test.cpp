@@ -220,7 +220,7 @@ class LabEditsTest : public QObject {
         QCOMPARE(b.problems, QStringList());
         const QString text = b.folder.filePath("text.txt");
         writeText(text);
-        b.lab->commitKey("data.path", text);
+        b.lab->commitKey("data.path", text.toStdString());
         QTRY_VERIFY(b.measured() && b.lab->runs()[1].recipe.stack.vocab == 256);
         for (const LabRun& run : b.lab->runs()) QVERIFY2(run.rejection.empty(), run.rejection.c_str());
     }
@@ -232,10 +232,10 @@ class LabEditsTest : public QObject {
         QTRY_VERIFY(b.measured());
         const auto key = [&](const char* panel) { return b.lab->figureKey(panel, {}); };
         const widgets::FigureKey exact = key("jacobian");
-        b.lab->commitKey("stack.scheme", QStringLiteral("peri"));
+        b.lab->commitKey("stack.scheme", "peri");
         const widgets::FigureKey first = key("jacobian");
         QVERIFY(!first.pendingAs(exact));
-        b.lab->commitKey("stack.scheme", QStringLiteral("mix"));
+        b.lab->commitKey("stack.scheme", "mix");
         const widgets::FigureKey second = key("jacobian");
         QVERIFY(!(second == first));
         QVERIFY(second.pendingAs(first));

@@ -223,7 +223,7 @@ class LostWorkTest : public QObject {
         b.lab->setLinked(false);
         b.lab->selectRun(1);
         b.lab->commitKey("data.source", "text");
-        b.lab->commitKey("data.path", b.folder.filePath("gone.txt"));
+        b.lab->commitKey("data.path", b.folder.filePath("gone.txt").toStdString());
         QTRY_VERIFY_WITH_TIMEOUT(b.lab->exact(), 3000);
         QVERIFY(b.run(0).probes.count("jacobian"));
         b.lab->play();

@@ -458,7 +458,7 @@ class RequestOrdersTest : public QObject {
                                                      {"stack.context", 16},
                                                      {"batch", 2},
                                                      {"steps", kSteps}})
-                        b.lab->commitKey(QLatin1String(key), value);
+                        b.lab->commitKey(key, value);
                     break;
             }
         }

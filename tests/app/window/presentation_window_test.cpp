@@ -391,7 +391,7 @@ class PresentationWindowTest : public QObject {
     void aStatementThatIsFalseHereIsReportedAsSuch() {
         WindowBench b;
         b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
-        b.lab().commitKey(QStringLiteral("optimizer.lr"), 3e-5);  // nothing collapses, and nothing learns
+        b.lab().commitKey("optimizer.lr", 3e-5);  // nothing collapses, and nothing learns
         b.makeSmall(20);
         b.window->views().story->moveTo(1);
         b.lab().play();

@@ -50,7 +50,7 @@ struct WindowBench {
                                                                                  {"stack.context", 16},
                                                                                  {"batch", 2},
                                                                                  {"steps", steps}})
-            lab().commitKey(QLatin1String(key), value);
+            lab().commitKey(key, value);
         lab().undoStack()->clear();
     }
     /// For visual inspection: saved in the folder NORMSCOPE_SCREENSHOTS, if set.

@@ -217,7 +217,7 @@ class InterfaceBench {
     }
 
     void train() {
-        lab().commitKey(QStringLiteral("steps"), 10000);
+        lab().commitKey("steps", 10000);
         waitFor("the first measurement", [this] { return lab().exact(); });
         lab().play();
         waitFor("the first steps", [this] {
