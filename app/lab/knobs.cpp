@@ -4,6 +4,7 @@
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
 #include "core/run/complete.h"
+#include "widgets/figures/knobs/key_text.h"
 #include "widgets/figures/knobs/recipe_diff.h"
 
 #include <utility>
@@ -27,7 +28,7 @@ void Knobs::beginDrag() {
     Q_EMIT draggingChanged(true);
 }
 
-void Knobs::dragKey(const QString& key, const QVariant& value) {
+void Knobs::dragKey(KeyRef key, const FieldValue& value) {
     beginDrag();
     Drag& drag = *state_.drag;
     if (drag.key != key) {
@@ -49,7 +50,7 @@ void Knobs::dragKey(const QString& key, const QVariant& value) {
 }
 
 /// "Δt 1": the old value, of the first run that the knob changes.
-void Knobs::nameGhosts(const QString& key) {
+void Knobs::nameGhosts(KeyRef key) {
     QString& name = state_.ghosts.name;
     if (!name.isEmpty()) return;
     for (const LabRun& run : state_.now.runs) {
@@ -60,7 +61,7 @@ void Knobs::nameGhosts(const QString& key) {
     }
 }
 
-void Knobs::commitKey(const QString& key, const QVariant& value) {
+void Knobs::commitKey(KeyRef key, const FieldValue& value) {
     dragKey(key, value);
     std::vector<LabRun> before = state_.now.runs;
     if (state_.drag) before = state_.drag->undone(std::move(before));
@@ -69,9 +70,9 @@ void Knobs::commitKey(const QString& key, const QVariant& value) {
     for (std::size_t i = 0; i < before.size(); ++i)
         changed |= !same_recipe(before[i].recipe, state_.now.runs[i].recipe);
     if (changed) {
-        const QString shown = value.typeId() == QMetaType::Double ? QString::number(value.toDouble(), 'g', 4)
-                                                                  : value.toString();
-        edits_.push(std::move(before), key.section(QLatin1Char('.'), -1) + QLatin1Char(' ') + shown);
+        const auto* real = std::get_if<double>(&value);
+        const QString shown = real ? QString::number(*real, 'g', 4) : widgets::keyText(value);
+        edits_.push(std::move(before), QString::fromStdString(key->last_part()) + QLatin1Char(' ') + shown);
     } else {
         state_.ghosts = {};  // else the old curves stay until the next edit
     }
@@ -79,7 +80,7 @@ void Knobs::commitKey(const QString& key, const QVariant& value) {
     Q_EMIT state_.viewChanged();
 }
 
-void Knobs::commitKeyOf(int run, const QString& key, const QVariant& value) {
+void Knobs::commitKeyOf(int run, KeyRef key, const FieldValue& value) {
     state_.selectRun(run);
     beginDrag();
     const LabRun& selected = state_.now.selectedRun();
@@ -111,8 +112,7 @@ void Knobs::setLayers(const std::vector<LayerOverride>& layers, const QString& t
 }
 
 /// One key that is a list, of the runs that the knobs act on; nothing where one of them cannot have it.
-void Knobs::commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
-                       const QString& text) {
+void Knobs::commitList(KeyRef key, const std::function<Recipe(const Recipe&)>& changed, const QString& text) {
     try {
         Comparison after = state_.now;
         const RunIds targets = targetsOf(state_.now, key);
@@ -132,7 +132,7 @@ void Knobs::commitList(const QString& key, const std::function<Recipe(const Reci
 
 void Knobs::setWatch(const std::vector<WatchSpec>& watch) {
     commitList(
-        QStringLiteral("watch"),
+        "watch",
         [&](Recipe recipe) {
             recipe.watch = watch;
             return recipe;
@@ -144,7 +144,7 @@ void Knobs::setProbes(std::optional<ProbesPreset> preset, const std::optional<Pl
     QString text = preset ? tr("probes %1").arg(QLatin1String(word_of(*preset))) : tr("measured places");
     if (only && !only->everything()) text += tr(", only %1").arg(QString::fromStdString(only->text()));
     commitList(
-        QStringLiteral("probes"),
+        "probes",
         [&](Recipe recipe) {
             Recipe completed = recipe;
             complete_without_data(completed);
@@ -154,10 +154,10 @@ void Knobs::setProbes(std::optional<ProbesPreset> preset, const std::optional<Pl
         text);
 }
 
-void Knobs::resetKey(const QString& key, const Recipe& from) {
+void Knobs::resetKey(KeyRef key, const Recipe& from) {
     try {
         edits_.commit(withKeyOf(state_.now, targetsOf(state_.now, key), key, from),
-                      tr("reset %1").arg(key.section(QLatin1Char('.'), -1)));
+                      tr("reset %1").arg(QString::fromStdString(key->last_part())));
     } catch (const std::exception& error) {
         Q_EMIT state_.problem(QString::fromUtf8(error.what()));
     }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/recipe/recipe.h"
+#include "core/recipe/keys.h"
 #include "core/run/probes_preset.h"
 #include "widgets/figures/stack/norm_override.h"
 
 #include <QObject>
 #include <QString>
-#include <QVariant>
 #include <functional>
 #include <map>
 #include <optional>
@@ -34,10 +33,10 @@ class Knobs : public QObject {
     Knobs(LabState& state, Edits& edits);
 
     void beginDrag();
-    void dragKey(const QString& key, const QVariant& value);
-    void commitKey(const QString& key, const QVariant& value);
+    void dragKey(KeyRef key, const FieldValue& value);
+    void commitKey(KeyRef key, const FieldValue& value);
     /// The key of this run and its other seeds alone, whatever is linked; selects it.
-    void commitKeyOf(int run, const QString& key, const QVariant& value);
+    void commitKeyOf(int run, KeyRef key, const FieldValue& value);
     bool dragging() const;
     /// Ends a drag without an edit: its runs have left.
     void abandonDrag();
@@ -53,7 +52,7 @@ class Knobs : public QObject {
     /// for a new run. Undoable.
     void setProbes(std::optional<ProbesPreset> preset, const std::optional<PlaceSelection>& only);
     /// Sets one key to another recipe's value, in the runs that its knob acts on.
-    void resetKey(const QString& key, const Recipe& from);
+    void resetKey(KeyRef key, const Recipe& from);
     /// Sets the knobs of runs from a session's view, by id; unknown ids are ignored. Not an edit.
     void setRecipes(const std::map<std::string, RunKnobs>& knobs);
 
@@ -61,9 +60,8 @@ class Knobs : public QObject {
     void draggingChanged(bool dragging);
 
   private:
-    void commitList(const QString& key, const std::function<Recipe(const Recipe&)>& changed,
-                    const QString& text);
-    void nameGhosts(const QString& key);
+    void commitList(KeyRef key, const std::function<Recipe(const Recipe&)>& changed, const QString& text);
+    void nameGhosts(KeyRef key);
 
     LabState& state_;
     Edits& edits_;

@@ -31,7 +31,7 @@ SearchController::SearchController(RunList& list, RunsController& runs, StoryCon
 
 void SearchController::addKnobs(std::vector<widgets::SearchEntry>& entries) {
     for (const widgets::KnobSpec& spec : widgets::knobTable()) {
-        const QString key = QString::fromUtf8(spec.key);
+        const QString key = QString::fromStdString(spec.key->name);
         const widgets::KnobRow* row = views_.knobs->row(key);
         if (!row->isEnabledTo(views_.knobs)) continue;
         entries.push_back({tr("Knob: %1 (%2)").arg(row->label(), row->accessibleName()),
@@ -39,9 +39,10 @@ void SearchController::addKnobs(std::vector<widgets::SearchEntry>& entries) {
         // Seeds have their own field in the dialog.
         if (const auto* knob = qobject_cast<const widgets::Knob*>(row); knob && key != u"seed") {
             const widgets::KnobScale& scale = knob->scale();
-            entries.push_back(
-                {tr("Sweep over %1 (%2)…").arg(row->label(), row->accessibleName()),
-                 [this, key, low = scale.low, high = scale.high] { sweeps_.createOver(key, low, high); }});
+            entries.push_back({tr("Sweep over %1 (%2)…").arg(row->label(), row->accessibleName()),
+                               [this, key = spec.key, low = scale.low, high = scale.high] {
+                                   sweeps_.createOver(key, low, high);
+                               }});
         }
     }
 }

@@ -2,113 +2,51 @@
 #include "core/recipe/hot_knobs.h"
 
 #include "core/base/number_text.h"
-#include "core/recipe/keys.h"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
-#include <string_view>
 #include <vector>
 
 namespace normscope {
 
-namespace {
-
-/// By the end of their keys.
-constexpr std::pair<const char*, double HotKnobs::*> kMembers[] = {
-    {"residual_step", &HotKnobs::residual_step},
-    {"temperature", &HotKnobs::temperature},
-    {"eps", &HotKnobs::eps},
-    {"lr", &HotKnobs::lr},
-    {"weight_decay", &HotKnobs::weight_decay},
-    {"clip", &HotKnobs::clip},
-};
-
-std::string end_of(const std::string& key) {
-    return key.substr(key.rfind('.') + 1);
+std::span<const RecipeKey* const> hot_keys() {
+    static const std::vector<const RecipeKey*> keys = [] {
+        std::vector<const RecipeKey*> hot;
+        for (const RecipeKey& key : recipe_keys())
+            if (key.is_hot()) hot.push_back(&key);
+        const HotKnobs order{};
+        const auto member = [&](const RecipeKey* key) { return &(order.*key->role.knob); };
+        std::sort(hot.begin(), hot.end(), [&](const RecipeKey* a, const RecipeKey* b) {
+            return std::less<>()(member(a), member(b));
+        });
+        const auto same = [&](const RecipeKey* a, const RecipeKey* b) { return member(a) == member(b); };
+        if (hot.size() != sizeof(HotKnobs) / sizeof(double) ||
+            std::adjacent_find(hot.begin(), hot.end(), same) != hot.end())
+            throw std::logic_error("hot keys and the members of HotKnobs are not the same");
+        return hot;
+    }();
+    return keys;
 }
-
-std::vector<HotField> matched() {
-    std::vector<HotField> fields;
-    std::size_t marked = 0;
-    for (const auto& [name, member] : kMembers)
-        for (const auto& [key, role] : key_roles())
-            if (role.effect == Role::Effect::Hot && end_of(key) == name)
-                fields.push_back({key, name, role.label, member});
-    for (const auto& [key, role] : key_roles()) marked += role.effect == Role::Effect::Hot;
-    if (fields.size() != std::size(kMembers) || marked != fields.size())
-        throw std::logic_error("hot keys and the members of HotKnobs are not the same");
-    return fields;
-}
-
-}  // namespace
-
-std::span<const HotField> hot_fields() {
-    static const std::vector<HotField> fields = matched();
-    return fields;
-}
-
-namespace {
-
-/// Visits the hot keys of a recipe, which are all real numbers.
-class HotVisitor final : public KeyVisitor {
-  public:
-    explicit HotVisitor(std::function<void(double HotKnobs::*, double&)> visit) : visit_(std::move(visit)) {}
-
-  private:
-    void visit_real(const char* key, double& value, RealRange) override {
-        if (role().effect != Role::Effect::Hot) return;
-        const auto fields = hot_fields();
-        const auto field = std::find_if(fields.begin(), fields.end(),
-                                        [&](const HotField& f) { return std::string_view(f.name) == key; });
-        visit_(field->member, value);
-    }
-    std::function<void(double HotKnobs::*, double&)> visit_;
-};
-
-/// Puts what only observes a run back to its default.
-class ObserversReset final : public KeyVisitor {
-  public:
-    void collect(Recipe defaults) { list_fields(*this, defaults); }
-    void reset(Recipe& recipe) {
-        writing_ = true;
-        list_fields(*this, recipe);
-    }
-
-  private:
-    void visit_integer(const char*, int& value, int, int) override {
-        if (role().effect != Role::Effect::Observes) return;
-        if (writing_)
-            value = values_[next_++];
-        else
-            values_.push_back(value);
-    }
-    std::vector<int> values_;
-    std::size_t next_ = 0;
-    bool writing_ = false;
-};
-
-}  // namespace
 
 HotKnobs hot_knobs(const Recipe& recipe) {
     HotKnobs knobs{};
-    Recipe copy = recipe;  // Fields visits by reference
-    HotVisitor visitor([&](double HotKnobs::*member, double& value) { knobs.*member = value; });
-    list_fields(visitor, copy);
+    for (const RecipeKey* key : hot_keys())
+        knobs.*key->role.knob = *static_cast<const double*>(key->at(recipe));
     return knobs;
 }
 
 void set_hot_knobs(Recipe& recipe, const HotKnobs& knobs) {
-    HotVisitor visitor([&](double HotKnobs::*member, double& value) { value = knobs.*member; });
-    list_fields(visitor, recipe);
+    for (const RecipeKey* key : hot_keys()) *static_cast<double*>(key->at(recipe)) = knobs.*key->role.knob;
 }
 
 std::string knob_changes(const HotKnobs& from, const HotKnobs& to) {
     std::string text;
-    for (const HotField& field : hot_fields()) {
-        const double before = from.*field.member, after = to.*field.member;
+    for (const RecipeKey* key : hot_keys()) {
+        const double before = from.*key->role.knob, after = to.*key->role.knob;
         if (before == after) continue;
-        text += (text.empty() ? "" : ", ") + std::string(field.label) + " " + plain_number(before) + " → " +
-                plain_number(after);
+        text += (text.empty() ? "" : ", ") + std::string(key->role.label) + " " + plain_number(before) +
+                " → " + plain_number(after);
     }
     return text;
 }
@@ -121,12 +59,9 @@ bool same_but_hot(const Recipe& a, const Recipe& b) {
 }
 
 Recipe initial_state(Recipe recipe) {
-    set_hot_knobs(recipe, hot_knobs(Recipe{}));
-    ObserversReset observers;
-    observers.collect({});
-    observers.reset(recipe);
-    recipe.probes.clear();
-    recipe.watch.clear();
+    const Recipe defaults;
+    for (const RecipeKey& key : recipe_keys())
+        if (key.role.effect != Role::Effect::Restarts) key.copy(recipe, defaults);
     return recipe;
 }
 

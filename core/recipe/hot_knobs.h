@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/recipe/recipe.h"
+#include "core/recipe/keys.h"
 
 #include <span>
 #include <string>
 
 namespace normscope {
 
-/// The knobs that act on a run without restarting it. ε, Δt, τ move the forward map, the others the
-/// optimizer.
-struct HotKnobs {
-    double residual_step, temperature, eps, lr, weight_decay, clip;
-    bool operator==(const HotKnobs&) const = default;
-};
-
-/// One of them: a key that list_fields marks as hot.
-struct HotField {
-    std::string key;    ///< "stack.residual_step"
-    const char* name;   ///< the end of the key: what a checkpoint calls it
-    const char* label;  ///< what an event calls it
-    double HotKnobs::*member;
-};
-
-/// All of them, in the order of HotKnobs' members.
-std::span<const HotField> hot_fields();
+/// The keys that act on a run without restarting it, in the order of HotKnobs' members. All are real numbers;
+/// a checkpoint calls them by the last part of their name, an event by the label of their role.
+std::span<const RecipeKey* const> hot_keys();
 
 HotKnobs hot_knobs(const Recipe& recipe);
 void set_hot_knobs(Recipe& recipe, const HotKnobs& knobs);

@@ -2,140 +2,74 @@
 #include "core/recipe/keys.h"
 
 #include "core/base/error.h"
+#include "core/recipe/key_help.h"
 #include "core/recipe/place_selection.h"
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <numeric>
 
 namespace normscope {
 
-void KeyVisitor::visit_group(const char* key, const std::function<void()>& inside) {
-    const std::string outer = path_;
-    path_ += std::string(key) + ".";
-    inside();
-    path_ = outer;
-}
-
-void KeyVisitor::visit_list(const char* key, std::size_t count, const std::function<void(std::size_t)>&,
-                            const std::function<void(std::size_t)>& item) {
-    if (!into_lists_) return;
-    for (std::size_t i = 0; i < count; ++i)
-        visit_group((std::string(key) + "." + std::to_string(i)).c_str(), [&] { item(i); });
-}
-
 namespace {
 
-FieldValue whole_number(std::int64_t value) {
-    if (value < 0) return value;
-    return static_cast<std::uint64_t>(value);
-}
-
-class ValueLister final : public KeyVisitor {
+/// Builds the table: where each field of one recipe is.
+class KeyLister final : public Fields {
   public:
-    explicit ValueLister(bool into_lists) : KeyVisitor(into_lists) {}
-    std::vector<KeyedValue> values;
+    explicit KeyLister(const Recipe& recipe) : origin_(&recipe) {}
+    std::vector<RecipeKey> keys;
 
   private:
-    void add(const char* key, FieldValue value) { values.emplace_back(full(key), std::move(value)); }
-    void visit_integer(const char* key, int& value, int, int) override { add(key, whole_number(value)); }
-    void visit_whole(const char* key, std::uint64_t& value) override { add(key, value); }
-    void visit_real(const char* key, double& value, RealRange) override { add(key, value); }
-    void visit_reals(const char* key, std::span<double> v, RealRange) override {
-        add(key, std::vector<double>(v.begin(), v.end()));
+    void visit(const char* key, void* at, const FieldType& type, const Role& role) override {
+        const std::string name = path_ + key;
+        const auto place = static_cast<const std::byte*>(at) - static_cast<const std::byte*>(origin_);
+        into_->push_back({name, type, role, key_help(name), place});
     }
-    void visit_flag(const char* key, bool& value) override { add(key, value); }
-    void visit_text(const char* key, std::string& value) override {
-        if (!value.empty()) add(key, value);
-    }
-    void visit_optional_flag(const char* key, std::optional<bool>& value) override {
-        if (value) add(key, *value);
-    }
-    void visit_optional_real(const char* key, std::optional<double>& value, RealRange) override {
-        if (value) add(key, *value);
-    }
-    void visit_integer_or_auto(const char* key, int& value, int, int) override {
-        if (value == 0)
-            add(key, std::string("auto"));
-        else
-            add(key, whole_number(value));
-    }
-    void visit_word(const char* key, int& index, std::span<const char* const> allowed) override {
-        add(key, std::string(allowed[static_cast<std::size_t>(index)]));
-    }
-};
-
-class RoleLister final : public KeyVisitor {
-  public:
-    std::vector<std::pair<std::string, Role>> roles;
-
-  private:
-    void add(const char* key) { roles.emplace_back(full(key), role()); }
-    void visit_integer(const char* key, int&, int, int) override { add(key); }
-    void visit_whole(const char* key, std::uint64_t&) override { add(key); }
-    void visit_real(const char* key, double&, RealRange) override { add(key); }
-    void visit_reals(const char* key, std::span<double>, RealRange) override { add(key); }
-    void visit_flag(const char* key, bool&) override { add(key); }
-    void visit_text(const char* key, std::string&) override { add(key); }
-    void visit_integer_or_auto(const char* key, int&, int, int) override { add(key); }
-    void visit_word(const char* key, int&, std::span<const char* const>) override { add(key); }
-};
-
-/// Puts values into the keys that they name.
-class KeySetter final : public ValueReader {
-  public:
-    explicit KeySetter(const std::map<std::string, FieldValue>& values) : values_(values) {}
-    std::size_t found() const { return found_; }
-
-  private:
-    const FieldValue* value_of(const char* key) override {
-        const auto value = values_.find(path_of(key));
-        if (value == values_.end()) return nullptr;
-        ++found_;
-        return &value->second;
-    }
-    std::string path_of(const char* key) const override { return path_ + key; }
-    std::string shown(const char* key) const override { return value_text(values_.at(path_of(key))); }
     void visit_group(const char* key, const std::function<void()>& inside) override {
         const std::string outer = path_;
         path_ += std::string(key) + ".";
         inside();
         path_ = outer;
     }
-    void visit_list(const char*, std::size_t, const std::function<void(std::size_t)>&,
-                    const std::function<void(std::size_t)>&) override {}
+    void visit_list(const char* key, void* list, const FieldType& type, const Role& role,
+                    const std::function<void(std::size_t)>& item) override {
+        visit(key, list, type, role);
+        type.list->reset(list, 1);
+        const void* const origin = std::exchange(origin_, type.list->entry(list, 0));
+        into_ = &keys.back().entries;
+        visit_group(key, [&] { item(0); });
+        into_ = &keys;
+        origin_ = origin;
+    }
 
-    const std::map<std::string, FieldValue>& values_;
+    const void* origin_;
+    std::vector<RecipeKey>* into_ = &keys;
     std::string path_;
-    std::size_t found_ = 0;
 };
+
+/// Of a size; 0 is "auto".
+int size_of(const RecipeKey& key, const Recipe& recipe) {
+    return *static_cast<const int*>(key.at(recipe));
+}
 
 /// Moves the sizes that follow a key.
-class Follower final : public KeyVisitor {
-  public:
-    Follower(std::string moved, std::map<std::string, std::int64_t> before,
-             std::map<std::string, std::int64_t> after)
-        : moved_(std::move(moved)), before_(std::move(before)), after_(std::move(after)) {}
-
-  private:
-    void visit_integer_or_auto(const char* key, int& value, int, int) override {
-        const std::string leader = role().follows;
-        if (leader.empty()) return;
-        if (role().times == 0) {
-            if (moved_.rfind(leader + ".", 0) == 0) value = 0;
-            return;
+void follow(const RecipeKey& moved, const Recipe& before, Recipe& after) {
+    for (const RecipeKey& key : recipe_keys()) {
+        const std::string leader = key.role.follows;
+        if (leader.empty()) continue;
+        int& size = *static_cast<int*>(key.at(after));
+        if (key.role.times == 0) {
+            if (moved.name.rfind(leader + ".", 0) == 0) size = 0;
+            continue;
         }
-        if (moved_ != leader) return;
-        const std::int64_t was = before_[full(key)], to = after_[leader];
-        if (was == role().times * before_[leader])
-            value = static_cast<int>(role().times * to);
-        else if (was > 0 && role().times == 1)
-            value = static_cast<int>(std::gcd(was, to));
+        if (moved.name != leader) continue;
+        const int was = size_of(key, before), to = size_of(moved, after);
+        if (was == key.role.times * size_of(moved, before))
+            size = key.role.times * to;
+        else if (was > 0 && key.role.times == 1)
+            size = std::gcd(was, to);
     }
-    std::string moved_;
-    std::map<std::string, std::int64_t> before_, after_;
-};
+}
 
 /// The patterns that still select a place; a text with a problem is unchanged, completing the recipe reports
 /// it.
@@ -147,41 +81,34 @@ std::string within_depth(const std::string& only, int depth) {
     }
 }
 
-std::map<std::string, std::int64_t> sizes(const Recipe& recipe) {
-    std::map<std::string, std::int64_t> found;
-    for (const auto& [key, value] : key_values(recipe))
-        if (const auto* size = std::get_if<std::uint64_t>(&value))
-            found[key] = static_cast<std::int64_t>(*size);
-    return found;
-}
-
 }  // namespace
 
-std::vector<KeyedValue> key_values(const Recipe& recipe, bool into_lists) {
-    Recipe copy = recipe;  // Fields visits by reference
-    ValueLister lister(into_lists);
-    list_fields(lister, copy);
-    return std::move(lister.values);
-}
-
-const std::vector<std::pair<std::string, Role>>& key_roles() {
-    static const auto roles = [] {
+std::span<const RecipeKey> recipe_keys() {
+    static const std::vector<RecipeKey> keys = [] {
         Recipe recipe;
-        RoleLister lister;
+        KeyLister lister(recipe);
         list_fields(lister, recipe);
-        return lister.roles;
+        return std::move(lister.keys);
     }();
-    return roles;
+    return keys;
 }
 
-void set_key(Recipe& recipe, const std::string& key, const FieldValue& value) {
-    const std::map<std::string, FieldValue> values{{key, value}};
-    KeySetter setter(values);
+const RecipeKey* find_key(std::string_view name) {
+    for (const RecipeKey& key : recipe_keys())
+        if (key.name == name) return &key;
+    return nullptr;
+}
+
+const RecipeKey& recipe_key(std::string_view name) {
+    if (const RecipeKey* key = find_key(name)) return *key;
+    throw InputError(std::string(name), "unknown key", "the keys of a recipe");
+}
+
+void RecipeKey::set(Recipe& recipe, const FieldValue& value) const {
     Recipe changed = recipe;
-    list_fields(setter, changed);
-    if (setter.found() == 0) throw InputError(key, "unknown key", "the keys of a recipe");
-    Follower follower(key, sizes(recipe), sizes(changed));
-    list_fields(follower, changed);
+    if (const auto rejection = type.set(at(changed), value))
+        throw InputError(name, value_text(value) + rejection->reason, rejection->allowed);
+    follow(*this, recipe, changed);
     std::erase_if(changed.stack.layers,
                   [&](const LayerOverride& o) { return o.index >= changed.stack.depth; });
     if (changed.stack.depth < recipe.stack.depth)
@@ -189,35 +116,42 @@ void set_key(Recipe& recipe, const std::string& key, const FieldValue& value) {
     recipe = std::move(changed);
 }
 
-Recipe with_key_of(const Recipe& to, const Recipe& from, const std::string& key) {
+bool RecipeKey::same(const Recipe& a, const Recipe& b) const {
+    return is_list() ? type.list->equal(at(a), at(b)) : get(a) == get(b);
+}
+
+void RecipeKey::copy(Recipe& to, const Recipe& from) const {
+    if (is_list())
+        type.list->copy(at(to), at(from));
+    else if (const auto rejection = type.set(at(to), get(from)))
+        throw InputError(name, value_text(get(from)) + rejection->reason, rejection->allowed);
+}
+
+std::vector<KeyedValue> key_values(const Recipe& recipe) {
+    std::vector<KeyedValue> values;
+    const auto add = [&](std::string name, FieldValue value) {
+        if (!is_absent(value)) values.emplace_back(std::move(name), std::move(value));
+    };
+    for (const RecipeKey& key : recipe_keys()) {
+        if (!key.is_list()) {
+            add(key.name, key.get(recipe));
+            continue;
+        }
+        const void* const list = key.at(recipe);
+        for (std::size_t i = 0; i < key.type.list->size(list); ++i) {
+            const auto* entry = static_cast<const std::byte*>(key.type.list->entry(list, i));
+            for (const RecipeKey& inside : key.entries)
+                add(key.name + "." + std::to_string(i) + inside.name.substr(key.name.size()),
+                    inside.type.get(entry + inside.place));
+        }
+    }
+    return values;
+}
+
+Recipe with_key_of(const Recipe& to, const Recipe& from, KeyRef key) {
     Recipe result = to;
-    if (key == "stack.layers") {
-        result.stack.layers = from.stack.layers;
-        return result;
-    }
-    if (key == "probes") {
-        result.probes = from.probes;
-        return result;
-    }
-    if (key == "watch") {
-        result.watch = from.watch;
-        return result;
-    }
-    const auto& roles = key_roles();
-    if (std::none_of(roles.begin(), roles.end(), [&](const auto& known) { return known.first == key; }))
-        throw InputError(key, "unknown key", "the keys of a recipe");
-    std::map<std::string, FieldValue> values;
-    for (auto& [name, value] : key_values(to))
-        if (name != key) values.emplace(name, std::move(value));
-    for (auto& [name, value] : key_values(from))
-        if (name == key) values.emplace(name, std::move(value));
-    // All keys at once: values in the recipe override a block's defaults.
-    result = {};
-    KeySetter setter(values);
-    list_fields(setter, result);
-    result.stack.layers = to.stack.layers;
-    result.probes = to.probes;
-    result.watch = to.watch;
+    // All of them, in their order: values of the recipe replace a block's defaults.
+    for (const RecipeKey& each : recipe_keys()) each.copy(result, key == each ? from : to);
     return result;
 }
 

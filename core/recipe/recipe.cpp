@@ -34,17 +34,6 @@ void check_header(json& object, const std::string& where) {
     object.erase("description");
 }
 
-void list_probes(Fields& f, std::vector<ProbePlan>& probes) {
-    f.list(
-        "probes", probes.size(), [&](std::size_t n) { probes.assign(n, {}); },
-        [&](std::size_t i) {
-            f.text("id", probes[i].id);
-            f.integer_or_auto("every", probes[i].every, 1, 1'000'000'000);
-            f.text("steps", probes[i].steps);
-            f.text("only", probes[i].only);
-        });
-}
-
 /// A run records each probe once.
 void reject_repeated_probes(const std::vector<ProbePlan>& probes) {
     std::map<std::string, std::size_t> first;
@@ -74,10 +63,17 @@ std::string read_text(const std::string& path) {
 void list_fields(Fields& f, Recipe& r) {
     f.group("stack", [&] { list_fields(f, r.stack); });
     list_fields(f, r.train);
-    list_probes(f, r.probes);
     f.list(
-        "watch", r.watch.size(), [&](std::size_t n) { r.watch.assign(n, {}); },
-        [&](std::size_t i) { list_fields(f, r.watch[i]); });
+        "probes", r.probes,
+        [&](ProbePlan& probe) {
+            f.text("id", probe.id);
+            f.integer_or_auto("every", probe.every, 1, 1'000'000'000);
+            f.text("steps", probe.steps);
+            f.text("only", probe.only);
+        },
+        observes());
+    f.list(
+        "watch", r.watch, [&](WatchSpec& watch) { list_fields(f, watch); }, observes());
 }
 
 Recipe parse_recipe(const std::string& text, const std::string& where) {

@@ -40,11 +40,11 @@ void list_fields(Fields& f, TrainSpec& s) {
     f.integer("accumulate", s.accumulate, 1, 1 << 16);
     f.group("optimizer", [&] {
         f.choice("kind", s.optimizer.kind);
-        f.real("lr", s.optimizer.lr, {0}, hot("learning rate"));
+        f.real("lr", s.optimizer.lr, {0}, hot("learning rate", &HotKnobs::lr));
         f.reals("betas", s.optimizer.betas, {0, 0.999999999});
         f.real("eps", s.optimizer.eps, {0});
-        f.real("weight_decay", s.optimizer.weight_decay, {0}, hot("weight decay"));
-        f.real("clip", s.optimizer.clip, {0}, hot("clip"));
+        f.real("weight_decay", s.optimizer.weight_decay, {0}, hot("weight decay", &HotKnobs::weight_decay));
+        f.real("clip", s.optimizer.clip, {0}, hot("clip", &HotKnobs::clip));
     });
     f.group("schedule", [&] {
         f.choice("lr", s.schedule.lr);

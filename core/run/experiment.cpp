@@ -328,7 +328,8 @@ auto value_of(const Pairs& pairs, const std::string& name) {
 
 HotKnobs hot_knobs(const Checkpoint& checkpoint) {
     HotKnobs knobs{};
-    for (const HotField& field : hot_fields()) knobs.*field.member = value_of(checkpoint.scalars, field.name);
+    for (const RecipeKey* key : hot_keys())
+        knobs.*key->role.knob = value_of(checkpoint.scalars, key->last_part());
     return knobs;
 }
 
@@ -343,8 +344,8 @@ Checkpoint Experiment::checkpoint() const {
         c.params = stored<Scalar>(table, state.parameters);
         c.moment1 = stored<Scalar>(table, state.moment1);
         if (!state.moment2.empty()) c.moment2 = stored<Scalar>(table, state.moment2);
-        for (const HotField& field : hot_fields())
-            c.scalars.emplace_back(field.name, state.knobs.*field.member);
+        for (const RecipeKey* key : hot_keys())
+            c.scalars.emplace_back(key->last_part(), state.knobs.*key->role.knob);
         for (std::size_t i = 0; i < state.verdict.size(); ++i)
             c.scalars.emplace_back("verdict." + std::to_string(i), state.verdict[i]);
         c.scalars.emplace_back("loss_scale", state.loss_scale.scale);
@@ -393,8 +394,10 @@ void check_numbers(const Checkpoint& c) {
         if (name == "loss_scale")
             require(std::isfinite(value) && value > 0, name, plain_number(value), "above 0");
     const HotKnobs knobs = hot_knobs(c);
-    for (const HotField& field : hot_fields())
-        require(!std::isnan(knobs.*field.member), field.name, plain_number(knobs.*field.member), "a number");
+    for (const RecipeKey* key : hot_keys()) {
+        const double value = knobs.*key->role.knob;
+        require(!std::isnan(value), key->last_part(), plain_number(value), "a number");
+    }
 }
 
 }  // namespace

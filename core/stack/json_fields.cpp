@@ -66,15 +66,11 @@ void JsonReader::reject_unknown_keys() const {
     reject_unknown_keys(levels_.back());
 }
 
-const FieldValue* JsonReader::value_of(const char* key) {
+void JsonReader::visit(const char* key, void* at, const FieldType& type, const Role&) {
     const json* j = find(key);
-    if (!j) return nullptr;
-    value_ = converted(*j);
-    return &value_;
-}
-
-std::string JsonReader::shown(const char* key) const {
-    return text_of(levels_.back().object->at(key));
+    if (!j) return;
+    if (const auto rejection = type.set(at, converted(*j)))
+        throw InputError(path_of(key), text_of(*j) + rejection->reason, rejection->allowed);
 }
 
 void JsonReader::enter(const json& object, std::string path, const std::function<void()>& inside) {
@@ -89,48 +85,24 @@ void JsonReader::visit_group(const char* key, const std::function<void()>& insid
     if (const json* j = find(key)) enter(*j, path_of(key), inside);
 }
 
-void JsonReader::visit_list(const char* key, std::size_t, const std::function<void(std::size_t)>& resize,
+void JsonReader::visit_list(const char* key, void* list, const FieldType& type, const Role&,
                             const std::function<void(std::size_t)>& item) {
     const json* j = find(key);
     if (!j) return;
     if (!j->is_array()) throw InputError(path_of(key), text_of(*j) + " is not a list", "[{…}, …]");
-    resize(j->size());
+    type.list->reset(list, j->size());
     for (std::size_t i = 0; i < j->size(); ++i)
         enter((*j)[i], path_of(key) + "[" + std::to_string(i) + "]", [&] { item(i); });
 }
 
-void JsonWriter::visit_integer(const char* key, int& value, int, int) {
-    top()[key] = value;
-}
-void JsonWriter::visit_whole(const char* key, std::uint64_t& value) {
-    top()[key] = value;
-}
-void JsonWriter::visit_real(const char* key, double& value, RealRange) {
-    top()[key] = value;
-}
-void JsonWriter::visit_reals(const char* key, std::span<double> values, RealRange) {
-    top()[key] = std::vector<double>(values.begin(), values.end());
-}
-void JsonWriter::visit_flag(const char* key, bool& value) {
-    top()[key] = value;
-}
-void JsonWriter::visit_text(const char* key, std::string& value) {
-    if (!value.empty()) top()[key] = value;
-}
-void JsonWriter::visit_optional_flag(const char* key, std::optional<bool>& value) {
-    if (value) top()[key] = *value;
-}
-void JsonWriter::visit_optional_real(const char* key, std::optional<double>& value, RealRange) {
-    if (value) top()[key] = *value;
-}
-void JsonWriter::visit_integer_or_auto(const char* key, int& value, int, int) {
-    if (value == 0)
-        top()[key] = "auto";
-    else
-        top()[key] = value;
-}
-void JsonWriter::visit_word(const char* key, int& index, std::span<const char* const> allowed) {
-    top()[key] = allowed[static_cast<std::size_t>(index)];
+void JsonWriter::visit(const char* key, void* at, const FieldType& type, const Role&) {
+    const FieldValue value = type.get(at);
+    if (is_absent(value)) return;
+    std::visit(
+        [&](const auto& v) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) top()[key] = v;
+        },
+        value);
 }
 
 void JsonWriter::visit_group(const char* key, const std::function<void()>& inside) {
@@ -141,10 +113,10 @@ void JsonWriter::visit_group(const char* key, const std::function<void()>& insid
     top()[key] = std::move(object);
 }
 
-void JsonWriter::visit_list(const char* key, std::size_t count, const std::function<void(std::size_t)>&,
+void JsonWriter::visit_list(const char* key, void* list, const FieldType& type, const Role&,
                             const std::function<void(std::size_t)>& item) {
     ordered_json array = ordered_json::array();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < type.list->size(list); ++i) {
         levels_.push_back(ordered_json::object());
         item(i);
         array.push_back(std::move(levels_.back()));

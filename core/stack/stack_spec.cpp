@@ -92,10 +92,11 @@ void list_rule(Fields& f, RuleOverride& rule) {
 
 void list_fields(Fields& f, StackSpec& s) {
     // The block comes first: it sets the defaults of the keys after it, which a recipe may then override.
-    const Block before = s.block;
-    f.choice("block", s.block);
-    if (s.block != before) apply_block_preset(s, s.block);
-
+    f.choice<Block>(
+        "block", s, [](const StackSpec& of) { return of.block; },
+        [](StackSpec& of, Block block) {
+            if (block != of.block) apply_block_preset(of, block);
+        });
     f.integer("depth", s.depth, 1, 4096);
     f.integer("d_model", s.d_model, 1, 65536);
     f.integer("heads", s.heads, 1, 4096);
@@ -115,13 +116,13 @@ void list_fields(Fields& f, StackSpec& s) {
     f.choice("lns_form", s.lns_form);
     f.group("norm", [&] {
         f.choice("kind", s.norm.kind);
-        f.real("eps", s.norm.eps, {0}, hot("ε"));
+        f.real("eps", s.norm.eps, {0}, hot("ε", &HotKnobs::eps));
     });
     f.choice("final_norm", s.final_norm);
     f.flag("embedding_norm", s.embedding_norm);
     f.choice("qk_norm", s.qk_norm);
-    f.real("residual_step", s.residual_step, {0}, hot("Δt"));
-    f.real("temperature", s.temperature, kPositive, hot("τ"));
+    f.real("residual_step", s.residual_step, {0}, hot("Δt", &HotKnobs::residual_step));
+    f.real("temperature", s.temperature, kPositive, hot("τ", &HotKnobs::temperature));
     f.choice("branch_scale", s.branch_scale);
     f.real("branch_scale_init", s.branch_scale_init, kAny);
     f.real("logit_soft_cap", s.logit_soft_cap, {0});
@@ -140,13 +141,11 @@ void list_fields(Fields& f, StackSpec& s) {
         f.real("embedding_std", s.init.embedding_std, {0});
         f.integer("path_maps", s.init.path_maps, 1, 8);
     });
-    f.list(
-        "layers", s.layers.size(), [&](std::size_t n) { s.layers.resize(n); },
-        [&](std::size_t i) {
-            f.integer("index", s.layers[i].index, 0, 4095);
-            f.group("attn", [&] { list_rule(f, s.layers[i].attn); });
-            f.group("ffn", [&] { list_rule(f, s.layers[i].ffn); });
-        });
+    f.list("layers", s.layers, [&](LayerOverride& layer) {
+        f.integer("index", layer.index, 0, 4095);
+        f.group("attn", [&] { list_rule(f, layer.attn); });
+        f.group("ffn", [&] { list_rule(f, layer.ffn); });
+    });
 }
 
 void apply_block_preset(StackSpec& s, Block block) {

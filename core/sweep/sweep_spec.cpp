@@ -64,16 +64,15 @@ std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
 }
 
 void require_known_key(const SweepAxis& axis) {
-    const auto& roles = key_roles();
-    const auto known =
-        std::any_of(roles.begin(), roles.end(), [&](const auto& role) { return role.first == axis.key; });
-    if (known) return;
+    const RecipeKey* known = find_key(axis.key);
+    if (known && !known->is_list()) return;
     // The keys of the same group are the likely ones.
     const std::string group = axis.key.substr(0, axis.key.rfind('.') + 1);
     std::string allowed;
-    for (const auto& [key, role] : roles)
-        if (key.rfind(group, 0) == 0 && (!group.empty() || key.find('.') == std::string::npos))
-            allowed += (allowed.empty() ? "" : ", ") + key;
+    for (const RecipeKey& key : recipe_keys())
+        if (!key.is_list() && key.name.rfind(group, 0) == 0 &&
+            (!group.empty() || key.name.find('.') == std::string::npos))
+            allowed += (allowed.empty() ? "" : ", ") + key.name;
     throw InputError("--grid " + printable(axis.key), "unknown key",
                      allowed.empty() ? "the keys of a recipe" : allowed);
 }
@@ -215,7 +214,7 @@ SweepSpec parse_sweep(const std::string& text, const std::string& where) {
 
 std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
     const auto values_of = [](const SweepSpec& spec) {
-        return key_values(parse_recipe(spec.recipe, "recipe"), true);
+        return key_values(parse_recipe(spec.recipe, "recipe"));
     };
     const auto ours = values_of(other), theirs = values_of(stored);
     const auto value_of = [](const std::vector<KeyedValue>& values, const std::string& key) {

@@ -3,10 +3,15 @@
 
 #include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
+#include "core/recipe/presets.h"
+#include "core/recipe/size_presets.h"
 #include "tests/support/test_main.h"
+
+#include <nlohmann/json.hpp>
 
 #include <QtTest>
 #include <algorithm>
+#include <functional>
 #include <set>
 
 using namespace normscope;
@@ -28,7 +33,7 @@ FieldValue other(const std::string& key, const FieldValue& value) {
             const FieldValue next =
                 std::string(word) == "2" ? FieldValue(std::uint64_t{2}) : FieldValue(std::string(word));
             if (next == value) continue;
-            set_key(recipe, key, next);
+            recipe_key(key).set(recipe, next);
             return next;
         } catch (const InputError&) {
         }
@@ -43,7 +48,7 @@ class KeysTest : public QObject {
   private Q_SLOTS:
     void theHotKeysAreTheMembersOfHotKnobs() {
         std::set<std::string> keys;
-        for (const HotField& field : hot_fields()) keys.insert(field.key);
+        for (const RecipeKey* key : hot_keys()) keys.insert(key->name);
         QCOMPARE(keys, (std::set<std::string>{"stack.residual_step", "stack.temperature", "stack.norm.eps",
                                               "optimizer.lr", "optimizer.weight_decay", "optimizer.clip"}));
         Recipe recipe;
@@ -58,6 +63,117 @@ class KeysTest : public QObject {
         QCOMPARE(recipe.train.optimizer.eps, Recipe{}.train.optimizer.eps);
     }
 
+    /// Checkpoints and events have them in this order.
+    void theHotKeysKeepTheirOrderAndNames() {
+        std::vector<std::string> in_files, in_events;
+        for (const RecipeKey* key : hot_keys()) {
+            in_files.push_back(key->last_part());
+            in_events.push_back(key->role.label);
+        }
+        QCOMPARE(in_files, (std::vector<std::string>{"residual_step", "temperature", "eps", "lr",
+                                                     "weight_decay", "clip"}));
+        QCOMPARE(in_events,
+                 (std::vector<std::string>{"Δt", "τ", "ε", "learning rate", "weight decay", "clip"}));
+    }
+
+    void theKeysThatObserve() {
+        std::set<std::string> keys;
+        for (const RecipeKey& key : recipe_keys())
+            if (key.role.effect == Role::Effect::Observes) keys.insert(key.name);
+        QCOMPARE(keys, (std::set<std::string>{"validate.every", "checkpoint.every", "checkpoint.keep",
+                                              "probes", "watch"}));
+    }
+
+    void everyFieldHasOneKey() {
+        Recipe recipe;
+        recipe.train.data.path = "a.txt";
+        const RuleOverride rule{true, false, true, 0.5, 2.0};
+        recipe.stack.layers = {{0, rule, rule}};
+        recipe.probes = {{"growth", 7, "0:49", "blocks.0"}};
+        recipe.watch.resize(1);
+        auto written = nlohmann::json::parse(recipe_json(recipe));
+        written.erase("format");
+        written.erase("version");
+        std::multiset<std::string> fields, keys;
+        const std::function<void(const nlohmann::json&, const std::string&)> collect =
+            [&](const nlohmann::json& value, const std::string& path) {
+                if (value.is_object())
+                    for (const auto& [name, inside] : value.items())
+                        collect(inside, path.empty() ? name : path + "." + name);
+                else if (value.is_array() && value[0].is_object())
+                    collect(value[0], path);
+                else
+                    fields.insert(path);
+            };
+        collect(written, "");
+        for (const RecipeKey& key : recipe_keys()) {
+            QVERIFY2(find_key(key.name) == &key, key.name.c_str());
+            QCOMPARE(key.is_list(), !key.entries.empty());
+            if (!key.is_list()) keys.insert(key.name);
+            for (const RecipeKey& inside : key.entries) keys.insert(inside.name);
+        }
+        QCOMPARE(keys, fields);
+        QVERIFY(keys.size() > 80);
+    }
+
+    void everyKeyHasAText() {
+        for (const RecipeKey& key : recipe_keys()) {
+            if (!key.is_list()) QVERIFY2(key.help && *key.help, key.name.c_str());
+            for (const RecipeKey& inside : key.entries)
+                QVERIFY2(inside.help && *inside.help, inside.name.c_str());
+        }
+    }
+
+    void everyValueIsSetAsItWasGot() {
+        std::vector<Preset> all(presets().begin(), presets().end());
+        all.insert(all.end(), size_presets().begin(), size_presets().end());
+        for (const Preset& preset : all) {
+            const Recipe recipe = read_recipe(preset.name);
+            Recipe copied;
+            for (const RecipeKey& key : recipe_keys()) {
+                key.copy(copied, recipe);
+                if (key.is_list()) continue;
+                const std::string where = std::string(preset.name) + ": " + key.name;
+                const FieldValue value = key.get(recipe);
+                Recipe same = recipe, other;
+                key.set(same, value);
+                QVERIFY2(key.get(same) == value, where.c_str());
+                key.set(other, value);
+                QVERIFY2(key.get(other) == value, where.c_str());
+                // A key of the data sets the size of the vocabulary back to auto.
+                if (!key.name.starts_with("data.")) QVERIFY2(same == recipe, where.c_str());
+            }
+            QVERIFY2(copied == recipe, preset.name);
+            QCOMPARE(recipe_json(copied), recipe_json(recipe));
+        }
+    }
+
+    void aRejectionNamesTheKeyAndWhatIsAllowed() {
+        const auto message = [](KeyRef key, const FieldValue& value) {
+            Recipe recipe;
+            try {
+                key->set(recipe, value);
+            } catch (const InputError& error) {
+                return std::string(error.what());
+            }
+            return std::string("none");
+        };
+        QCOMPARE(message("stack.depth", 0), std::string("stack.depth: 0 is out of range, allowed: 1 … 4096"));
+        QCOMPARE(message("stack.depth", 2.5),
+                 std::string("stack.depth: 2.5 is not a whole number, allowed: 1 … 4096"));
+        QCOMPARE(message("stack.d_ff", "much"),
+                 std::string("stack.d_ff: \"much\" is not a whole number, allowed: 1 … 1048576"));
+        QCOMPARE(message("seed", -1), std::string("seed: -1 is not a whole number, allowed: 0 … 2^64 − 1"));
+        QCOMPARE(message("stack.temperature", 0),
+                 std::string("stack.temperature: 0 is out of range, allowed: (0, ∞)"));
+        QCOMPARE(message("stack.bias", "on"),
+                 std::string("stack.bias: \"on\" is not a switch, allowed: true, false"));
+        QCOMPARE(message("schedule.lr", "step"),
+                 std::string("schedule.lr: \"step\" is not known, allowed: cosine, linear, constant"));
+        QCOMPARE(message("optimizer.betas", 0.9),
+                 std::string("optimizer.betas: 0.9 has the wrong form, allowed: 2 numbers in [0, 1]"));
+    }
+
     void anEventNamesEveryKnobThatMoved() {
         QCOMPARE(
             knob_changes({1, 1, 1, 1, 1, 1}, {2, 3, 4, 5, 6, 7}),
@@ -70,17 +186,19 @@ class KeysTest : public QObject {
     void theInitialStateDependsOnEveryKeyThatRestarts() {
         const Recipe base;
         const auto values = key_values(base);
-        for (const auto& [key, role] : key_roles()) {
+        for (const RecipeKey& key : recipe_keys()) {
+            if (key.is_list()) continue;
             const auto value = std::find_if(values.begin(), values.end(),
-                                            [&k = key](const auto& v) { return v.first == k; });
+                                            [&](const auto& v) { return v.first == key.name; });
             Recipe moved = base;
-            set_key(moved, key,
-                    value == values.end() ? FieldValue(std::string("a.txt")) : other(key, value->second));
-            QVERIFY2(!(moved == base), key.c_str());
-            const bool restarts = role.effect == Role::Effect::Restarts;
-            QVERIFY2(!(initial_state(moved) == initial_state(base)) == restarts, key.c_str());
-            QVERIFY2(same_but_hot(base, moved) == (role.effect == Role::Effect::Hot), key.c_str());
-            QVERIFY2(!same_recipe(base, moved), key.c_str());
+            key.set(moved, value == values.end() ? FieldValue(std::string("a.txt"))
+                                                 : other(key.name, value->second));
+            const char* const name = key.name.c_str();
+            QVERIFY2(!(moved == base), name);
+            const bool restarts = key.role.effect == Role::Effect::Restarts;
+            QVERIFY2(!(initial_state(moved) == initial_state(base)) == restarts, name);
+            QVERIFY2(same_but_hot(base, moved) == (key.role.effect == Role::Effect::Hot), name);
+            QVERIFY2(!same_recipe(base, moved), name);
         }
     }
 
@@ -98,33 +216,33 @@ class KeysTest : public QObject {
     void sizesFollow() {
         Recipe recipe;
         recipe.stack.vocab = 27;
-        set_key(recipe, "data.source", std::string("copy"));
+        recipe_key("data.source").set(recipe, std::string("copy"));
         QCOMPARE(recipe.stack.vocab, 0);
         recipe.stack.kv_heads = recipe.stack.heads = 4;
         recipe.stack.d_ff = 4 * recipe.stack.d_model;
-        set_key(recipe, "stack.heads", std::uint64_t{8});
-        set_key(recipe, "stack.d_model", std::uint64_t{128});
+        recipe_key("stack.heads").set(recipe, std::uint64_t{8});
+        recipe_key("stack.d_model").set(recipe, std::uint64_t{128});
         QCOMPARE(recipe.stack.kv_heads, 8);
         QCOMPARE(recipe.stack.d_ff, 512);
-        set_key(recipe, "stack.kv_heads", std::uint64_t{2});
-        set_key(recipe, "stack.heads", std::uint64_t{6});
+        recipe_key("stack.kv_heads").set(recipe, std::uint64_t{2});
+        recipe_key("stack.heads").set(recipe, std::uint64_t{6});
         QCOMPARE(recipe.stack.kv_heads, 2);
-        set_key(recipe, "stack.depth", std::uint64_t{3});
+        recipe_key("stack.depth").set(recipe, std::uint64_t{3});
         QCOMPARE(recipe.stack.d_ff, 512);
     }
 
     void overridesOfLayersThatAreGoneGo() {
         Recipe recipe;
         for (const int index : {4, 5, 6}) recipe.stack.layers.push_back({index, {}, {}});
-        set_key(recipe, "stack.depth", std::uint64_t{5});  // layers 0 … 4
+        recipe_key("stack.depth").set(recipe, std::uint64_t{5});  // layers 0 … 4
         QCOMPARE(recipe.stack.layers.size(), 1u);
         QCOMPARE(recipe.stack.layers[0].index, 4);
     }
 
     void aRejectedValueLeavesTheRecipe() {
         Recipe recipe;
-        QVERIFY_THROWS_EXCEPTION(InputError, set_key(recipe, "stack.depth", std::uint64_t{0}));
-        QVERIFY_THROWS_EXCEPTION(InputError, set_key(recipe, "stack.depht", std::uint64_t{3}));
+        QVERIFY_THROWS_EXCEPTION(InputError, recipe_key("stack.depth").set(recipe, std::uint64_t{0}));
+        QVERIFY_THROWS_EXCEPTION(InputError, recipe_key("stack.depht").set(recipe, std::uint64_t{3}));
         QVERIFY(recipe == Recipe{});
     }
 
@@ -132,7 +250,7 @@ class KeysTest : public QObject {
         Recipe recipe;
         recipe.stack.layers.push_back({3, {}, {}});
         recipe.stack.layers[0].attn.in = false;
-        const auto values = key_values(recipe, true);
+        const auto values = key_values(recipe);
         const auto found = std::find_if(values.begin(), values.end(),
                                         [](const auto& v) { return v.first == "stack.layers.0.attn.in"; });
         QVERIFY(found != values.end() && found->second == FieldValue(false));

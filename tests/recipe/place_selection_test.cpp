@@ -125,7 +125,7 @@ class PlaceSelectionTest : public QObject {
         QVERIFY(PlaceSelection::parse("blocks.9", "only").within(4).everything());
 
         Recipe recipe = parse_recipe(kRecipe + R"(,"only":"blocks.9, blocks.0"}]})", "a");
-        set_key(recipe, "stack.depth", std::uint64_t{4});
+        recipe_key("stack.depth").set(recipe, std::uint64_t{4});
         QCOMPARE(recipe.probes[0].only, std::string("blocks.0"));
     }
 

@@ -27,7 +27,7 @@ constexpr int kClaimsListGlyph = 14, kClaimsListLeft = 8, kClaimsListPadding = 6
 /// The label of a key's knob; empty where the window has none.
 QString knobLabel(const std::string& key) {
     for (const KnobSpec& spec : knobTable())
-        if (key == spec.key) return QCoreApplication::translate("KnobTable", spec.label);
+        if (key == spec.key->name) return QCoreApplication::translate("KnobTable", spec.label);
     return {};
 }
 

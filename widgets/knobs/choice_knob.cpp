@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/choice_knob.h"
 
+#include "widgets/figures/knobs/key_text.h"
+
 #include <QStandardItemModel>
 #include <algorithm>
 
@@ -19,7 +21,8 @@ ChoiceKnob::ChoiceKnob(const QString& label, const QString& name, const QStringL
         connect(box, &ChoiceBox::wordChosen, this, [this, box](const QString& from, const QString& to) {
             const std::size_t at = box == boxes_[0] ? 0 : 1;
             if (at < comparison().fields.size())
-                return Q_EMIT runValueCommitted(comparison().fields[at].run, from, to);
+                return Q_EMIT runValueCommitted(comparison().fields[at].run, from.toStdString(),
+                                                to.toStdString());
             value_ = to;
             setChanged(value_ != default_);
             Q_EMIT valueCommitted(from, to);
@@ -58,7 +61,7 @@ void ChoiceKnob::showWords() {
     const auto& fields = comparison().fields;
     for (std::size_t i = 0; i < boxes_.size(); ++i) {
         const bool shown = i == shownBox() || i >= fields.size();
-        boxes_[i]->setWord(shown ? value_ : fields[i].value.toString());
+        boxes_[i]->setWord(shown ? value_ : keyText(fields[i].value));
     }
 }
 

@@ -23,13 +23,13 @@ class DiffRow : public QPushButton {
     DiffRow(const KeyDifference& difference, QWidget* parent)
         : QPushButton(parent),
           line_(QStringLiteral("%1:  %2 → %3").arg(difference.label, difference.base, difference.now)) {
-        setObjectName(difference.key);
+        setObjectName(QString::fromStdString(difference.key->name));
         setFlat(true);
         setFocusPolicy(Qt::TabFocus);
         setCursor(Qt::PointingHandCursor);
         setAccessibleName(DiffList::tr("Reset %1").arg(line_));
         setToolTip(DiffList::tr("%1: %2 → %3\nClick to reset it to %2")
-                       .arg(difference.key, difference.base, difference.now));
+                       .arg(objectName(), difference.base, difference.now));
     }
     QSize sizeHint() const override { return {60, fontMetrics().height() + 4}; }
     QSize minimumSizeHint() const override { return sizeHint(); }

@@ -32,7 +32,7 @@ class DiffList : public QWidget {
 
   Q_SIGNALS:
     /// Requests the preset's value for this key (see withKeyOf).
-    void keyResetRequested(const QString& key, const normscope::Recipe& preset);
+    void keyResetRequested(normscope::KeyRef key, const normscope::Recipe& preset);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;

@@ -77,14 +77,15 @@ std::size_t Knob::shownField() const {
 void Knob::showValue() {
     const auto& runs = comparison().fields;
     for (std::size_t i = 0; i < fields_.size(); ++i)
-        fields_[i]->setValue(i == shownField() || i >= runs.size() ? value() : runs[i].value.toDouble());
+        fields_[i]->setValue(i == shownField() || i >= runs.size() ? value()
+                                                                   : number_of(runs[i].value).value_or(0));
     setChanged(value() != default_);
 }
 
 void Knob::enter(std::size_t field, double entered) {
     const auto& runs = comparison().fields;
     if (field < runs.size()) {
-        const double before = field == shownField() ? value() : runs[field].value.toDouble();
+        const double before = field == shownField() ? value() : number_of(runs[field].value).value_or(0);
         return Q_EMIT runValueCommitted(runs[field].run, before, entered);
     }
     slider_->commit(entered);

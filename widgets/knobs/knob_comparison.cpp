@@ -2,7 +2,6 @@
 #include "widgets/knobs/knob_comparison.h"
 
 #include "widgets/figures/knobs/knob_scale.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QCoreApplication>
 #include <algorithm>
@@ -10,10 +9,10 @@
 namespace normscope::widgets {
 namespace {
 
-std::vector<double> distinctNumbers(const std::vector<ComparedRun>& runs, const QString& key) {
+std::vector<double> distinctNumbers(const std::vector<ComparedRun>& runs, KeyRef key) {
     std::vector<double> numbers;
     for (const ComparedRun& run : runs)
-        for (const auto& values : run.values) numbers.push_back(values.value(key).toDouble());
+        for (const Recipe& recipe : run.recipes) numbers.push_back(number_of(key->get(recipe)).value_or(0));
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
@@ -21,25 +20,23 @@ std::vector<double> distinctNumbers(const std::vector<ComparedRun>& runs, const 
 
 }  // namespace
 
-KnobComparison compareKey(const std::vector<ComparedRun>& runs, const QString& key, bool hold_fields) {
+KnobComparison compareKey(const std::vector<ComparedRun>& runs, KeyRef key, bool hold_fields) {
     KnobComparison result;
-    const KeyDomain::Kind kind = recipeDomains().value(key).kind;
     bool apart = false, within = false;  // from run to run, among the seeds of one
     for (const ComparedRun& run : runs) {
-        const QVariant value = run.values.front().value(key);
-        apart |= value != runs.front().values.front().value(key);
-        for (const auto& seed : run.values) within |= seed.value(key) != value;
+        apart |= !key->same(run.recipes.front(), runs.front().recipes.front());
+        for (const Recipe& seed : run.recipes) within |= !key->same(seed, run.recipes.front());
     }
     result.differs = apart || within;
     if (!result.differs && !(hold_fields && runs.size() == 2)) return result;
-    if (result.differs && (kind == KeyDomain::Kind::Integer || kind == KeyDomain::Kind::Real)) {
+    if (result.differs && key->type.is_number()) {
         result.stops = distinctNumbers(runs, key);
         if (within || result.stops.size() > 2) return result;
     }
     for (const ComparedRun& run : runs)
         if (run.selected || runs.size() == 2)
             result.fields.push_back(
-                {run.run, run.colour, run.name, run.values.front().value(key), run.selected, run.fixed});
+                {run.run, run.colour, run.name, key->get(run.recipes.front()), run.selected, run.fixed});
     return result;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <QHash>
+#include "core/recipe/keys.h"
+
 #include <QString>
-#include <QVariant>
 #include <vector>
 
 namespace normscope::widgets {
@@ -15,16 +15,16 @@ struct ComparedRun {
     int run = 0;     ///< for requests of changes
     int colour = 0;  ///< its index of hue and dash
     QString name;
-    std::vector<QHash<QString, QVariant>> values = {};  ///< recipeValues of the run, then of its other seeds
-    bool selected = false;                              ///< the knobs show it
-    bool fixed = false;                                 ///< a reference, which no knob changes
+    std::vector<Recipe> recipes = {};  ///< of the run, then of its other seeds
+    bool selected = false;             ///< the knobs show it
+    bool fixed = false;                ///< a reference, which no knob changes
 };
 
 /// The value that one run has of a key.
 struct RunValue {
     int run = 0, colour = 0;
     QString name;
-    QVariant value;
+    FieldValue value;
     bool selected = false, fixed = false;
     bool operator==(const RunValue&) const = default;
 };
@@ -42,7 +42,7 @@ struct KnobComparison {
 };
 
 /// `hold_fields`: two runs have a field each although they agree.
-KnobComparison compareKey(const std::vector<ComparedRun>& runs, const QString& key, bool hold_fields = false);
+KnobComparison compareKey(const std::vector<ComparedRun>& runs, KeyRef key, bool hold_fields = false);
 
 /// "42 – 44" for whole numbers one after the other, else "6 values".
 QString stopsText(const KnobScale& scale, const std::vector<double>& stops);

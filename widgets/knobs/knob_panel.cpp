@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
-#include "core/recipe/key_help.h"
-#include "widgets/figures/knobs/recipe_keys.h"
+#include "widgets/figures/knobs/key_text.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/fold_title.h"
@@ -53,10 +52,8 @@ class PaddingScrollBar : public QScrollBar {
     QSize sizeHint() const override { return {kWidth, QScrollBar::sizeHint().height()}; }
 };
 
-QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVariant>& values) {
-    const auto word = [&](const char* key) {
-        return choiceTitle(QLatin1String(key), values.value(QLatin1String(key)).toString());
-    };
+QString summaryOf(KnobSection section, const Recipe& r) {
+    const auto word = [&](KeyRef key) { return choiceTitle(key, keyText(key->get(r))); };
     switch (section) {
         case KnobSection::Block:
             return KnobPanel::tr("%1 tokens · %2 heads").arg(r.stack.context).arg(r.stack.heads);
@@ -75,16 +72,11 @@ QString summaryOf(KnobSection section, const Recipe& r, const QHash<QString, QVa
     }
 }
 
-/// The value of a row in the type of its key.
-QVariant inTypeOf(const QString& key, const QVariant& value) {
-    switch (recipeDomains().value(key).kind) {
-        case KeyDomain::Kind::Integer:
-            return QVariant::fromValue(static_cast<qlonglong>(value.toDouble()));
-        case KeyDomain::Kind::Flag:
-            return value.toString() == u"true";
-        default:
-            return value;
-    }
+/// A number or a word of a row in the type of its key.
+FieldValue inTypeOf(KeyRef key, const FieldValue& value) {
+    if (const auto* number = std::get_if<double>(&value)) return keyValue(key, *number);
+    if (key->type.kind == FieldType::Kind::Flag) return value == FieldValue(std::string("true"));
+    return value;
 }
 
 }  // namespace
@@ -189,63 +181,50 @@ void KnobPanel::makeFold(KnobSection section, QVBoxLayout* column) {
 }
 
 KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
-    const QString key = QString::fromUtf8(spec.key);
-    Row row;
-    switch (recipeDomains().value(key).kind) {
-        case KeyDomain::Kind::Word:
-        case KeyDomain::Kind::Flag:
-            row = makeChoice(spec);
-            break;
-        case KeyDomain::Kind::Text:
-            row = makePath(spec);
-            break;
-        case KeyDomain::Kind::Integer:
-        case KeyDomain::Kind::Real:
-            row = makeNumber(spec);
-            break;
-    }
-    row.widget->setObjectName(key);
-    const bool restarts = recipeDomains().value(key).restarts;
+    const KeyRef key = spec.key;
+    const bool text = key->type.kind == FieldType::Kind::Text;
+    const Row row = key->type.is_number() ? makeNumber(spec) : text ? makePath(spec) : makeChoice(spec);
+    row.widget->setObjectName(QString::fromStdString(key->name));
+    const bool restarts = key->role.effect == Role::Effect::Restarts;
     row.widget->setRestarts(restarts);
-    row.widget->setToolTip(knobText(key_help(spec.key)) +
+    row.widget->setToolTip(knobText(key->help) +
                            (restarts ? u'\n' + tr("A change starts a new run.") : QString()));
     connect(row.widget, &KnobRow::runValueCommitted, this,
-            [this, key](int run, const QVariant& from, const QVariant& to) {
+            [this, key](int run, const FieldValue& from, const FieldValue& to) {
                 Q_EMIT runKeyCommitted(run, key, inTypeOf(key, from), inTypeOf(key, to));
             });
     connect(row.widget, &KnobRow::resetRequested, this,
-            [this, key] { Q_EMIT keyCommitted(key, values_.value(key), defaults_.value(key)); });
+            [this, key] { Q_EMIT keyCommitted(key, key->get(shown_), key->get(defaults_)); });
     return row;
 }
 
 KnobPanel::Row KnobPanel::makeNumber(const KnobSpec& spec) {
-    const QString key = QString::fromUtf8(spec.key);
+    const KeyRef key = spec.key;
     auto* knob = new Knob(knobText(spec.label), knobText(spec.name), knobScale(spec, shown_));
     connect(knob, &Knob::dragStarted, this, [this, key] { Q_EMIT keyDragStarted(key); });
     connect(knob, &Knob::valueChanging, this,
-            [this, key](double value) { Q_EMIT keyChanging(key, inTypeOf(key, value)); });
+            [this, key](double value) { Q_EMIT keyChanging(key, keyValue(key, value)); });
     connect(knob, &Knob::valueCommitted, this, [this, key](double old_value, double new_value) {
-        Q_EMIT keyCommitted(key, inTypeOf(key, old_value), inTypeOf(key, new_value));
+        Q_EMIT keyCommitted(key, keyValue(key, old_value), keyValue(key, new_value));
     });
     knob->slider()->setToolTip(
-        knobText(key_help(spec.key)) + u'\n' +
+        knobText(key->help) + u'\n' +
         tr("Shift+drag marks a range for a sweep. Shift while dragging: no snapping."));
     connect(knob, &Knob::rangeMarked, this,
             [this, key](double low, double high) { Q_EMIT rangeMarked(key, low, high); });
-    const auto show = [this, knob, &spec](const QVariant& value, const QVariant& default_value) {
+    const auto show = [this, knob, &spec](const FieldValue& value, const FieldValue& default_value) {
         knob->setScale(knobScale(spec, shown_));
-        knob->setValue(value.toDouble());
-        knob->setDefaultValue(default_value.toDouble());
+        knob->setValue(number_of(value).value_or(0));
+        knob->setDefaultValue(number_of(default_value).value_or(0));
     };
-    return {&spec, key, knob, show};
+    return {&spec, knob, show};
 }
 
 KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
-    const QString key = QString::fromUtf8(spec.key);
-    const KeyDomain domain = recipeDomains().value(key);
-    const bool flag = domain.kind == KeyDomain::Kind::Flag;
-    const QStringList words = flag ? QStringList{"false", "true"} : domain.words;
-    QStringList titles, tips;
+    const KeyRef key = spec.key;
+    QStringList words, titles, tips;
+    for (const char* word : key->type.words) words << QString::fromUtf8(word);
+    if (key->type.kind == FieldType::Kind::Flag) words = {"false", "true"};
     for (const QString& word : words) {
         titles << choiceTitle(key, word);
         tips << choiceTip(key, word);
@@ -253,33 +232,33 @@ KnobPanel::Row KnobPanel::makeChoice(const KnobSpec& spec) {
     auto* knob = new ChoiceKnob(knobText(spec.label), knobText(spec.name), words, titles);
     knob->setWordTips(tips);
     connect(knob, &ChoiceKnob::valueCommitted, this, [this, key](const QString& from, const QString& to) {
-        Q_EMIT keyCommitted(key, inTypeOf(key, from), inTypeOf(key, to));
+        Q_EMIT keyCommitted(key, inTypeOf(key, from.toStdString()), inTypeOf(key, to.toStdString()));
     });
-    const auto show = [knob](const QVariant& value, const QVariant& default_value) {
-        knob->setValue(value.toString());
-        knob->setDefaultValue(default_value.toString());
+    const auto show = [knob](const FieldValue& value, const FieldValue& default_value) {
+        knob->setValue(keyText(value));
+        knob->setDefaultValue(keyText(default_value));
     };
-    return {&spec, key, knob, show};
+    return {&spec, knob, show};
 }
 
 KnobPanel::Row KnobPanel::makePath(const KnobSpec& spec) {
-    const QString key = QString::fromUtf8(spec.key);
+    const KeyRef key = spec.key;
     auto* knob = new PathKnob(knobText(spec.label), knobText(spec.name));
-    connect(knob, &PathKnob::valueCommitted, this,
-            [this, key](const QString& from, const QString& to) { Q_EMIT keyCommitted(key, from, to); });
-    const auto show = [knob](const QVariant& value, const QVariant& default_value) {
-        knob->setValue(value.toString());
-        knob->setDefaultValue(default_value.toString());
+    connect(knob, &PathKnob::valueCommitted, this, [this, key](const QString& from, const QString& to) {
+        Q_EMIT keyCommitted(key, from.toStdString(), to.toStdString());
+    });
+    const auto show = [knob](const FieldValue& value, const FieldValue& default_value) {
+        knob->setValue(keyText(value));
+        knob->setDefaultValue(keyText(default_value));
     };
-    return {&spec, key, knob, show};
+    return {&spec, knob, show};
 }
 
 void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
     shown_ = shown;
-    values_ = recipeValues(shown);
-    defaults_ = recipeValues(defaults);
+    defaults_ = defaults;
     for (Row& row : rows_) {
-        row.show(values_.value(row.key), defaults_.value(row.key));
+        row.show(row.spec->key->get(shown), row.spec->key->get(defaults));
         // Greyed out rather than hidden: another run or scheme moves no knob.
         if (row.spec->applies) row.widget->setEnabled(row.spec->applies(shown));
     }
@@ -288,7 +267,8 @@ void KnobPanel::setRecipe(const Recipe& shown, const Recipe& defaults) {
 }
 
 void KnobPanel::setCompared(const std::vector<ComparedRun>& runs) {
-    for (Row& row : rows_) row.widget->setComparison(compareKey(runs, row.key, row.widget->holdsFields()));
+    for (Row& row : rows_)
+        row.widget->setComparison(compareKey(runs, row.spec->key, row.widget->holdsFields()));
     showFoldTitles();
 }
 
@@ -321,7 +301,7 @@ void KnobPanel::setAllShown(bool shown) {
 
 void KnobPanel::reveal(const QString& key) {
     for (const Row& row : rows_) {
-        if (row.key != key) continue;
+        if (row.widget->objectName() != key) continue;
         setSectionShown(row.spec->section, true);
         // The fold has its size only after its layout ran, the column and the scroll area after that.
         row.widget->parentWidget()->layout()->activate();
@@ -336,7 +316,8 @@ void KnobPanel::reveal(const QString& key) {
 }
 
 KnobRow* KnobPanel::row(const QString& key) const {
-    const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.key == key; });
+    const auto it = std::find_if(rows_.begin(), rows_.end(),
+                                 [&](const Row& row) { return row.widget->objectName() == key; });
     return it == rows_.end() ? nullptr : it->widget;
 }
 
@@ -355,7 +336,7 @@ void KnobPanel::showFoldTitles() {
         if (differs) title += QStringLiteral("  ≠");
         FoldTitle* header = folds_[static_cast<std::size_t>(section)].title;
         header->setText(title);
-        header->setSummary(summaryOf(KnobSection(section), shown_, values_));
+        header->setSummary(summaryOf(KnobSection(section), shown_));
     }
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/recipe/recipe.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/knobs/knob_comparison.h"
 
-#include <QHash>
-#include <QVariant>
 #include <QWidget>
 #include <array>
 #include <functional>
@@ -56,15 +53,16 @@ class KnobPanel : public QWidget {
     DiffList* differences() const { return differences_; }
 
   Q_SIGNALS:
-    void keyDragStarted(const QString& key);
-    void keyChanging(const QString& key, const QVariant& value);  ///< every move of a drag
+    void keyDragStarted(normscope::KeyRef key);
+    void keyChanging(normscope::KeyRef key, const normscope::FieldValue& value);  ///< every move of a drag
     /// One for each change: the end of a drag (also back at the old value), a key, an edit, a choice, a
-    /// reset. Whole numbers are qlonglong, reals double, words and paths QString, switches bool: what
-    /// setRecipeKey takes.
-    void keyCommitted(const QString& key, const QVariant& old_value, const QVariant& new_value);
+    /// reset. The values are of the key's type.
+    void keyCommitted(normscope::KeyRef key, const normscope::FieldValue& old_value,
+                      const normscope::FieldValue& new_value);
     /// From the field of one run: to be applied to that run alone.
-    void runKeyCommitted(int run, const QString& key, const QVariant& old_value, const QVariant& new_value);
-    void rangeMarked(const QString& key, double low, double high);  ///< Shift+drag on a slider
+    void runKeyCommitted(int run, normscope::KeyRef key, const normscope::FieldValue& old_value,
+                         const normscope::FieldValue& new_value);
+    void rangeMarked(normscope::KeyRef key, double low, double high);  ///< Shift+drag on a slider
     void linkToggled(bool linked);
 
   protected:
@@ -73,9 +71,8 @@ class KnobPanel : public QWidget {
   private:
     struct Row {
         const KnobSpec* spec;
-        QString key;
         KnobRow* widget;
-        std::function<void(const QVariant& value, const QVariant& default_value)> show;
+        std::function<void(const FieldValue& value, const FieldValue& default_value)> show;
     };
     Row makeRow(const KnobSpec& spec);
     Row makeNumber(const KnobSpec& spec);
@@ -86,8 +83,7 @@ class KnobPanel : public QWidget {
     void showScope();
 
     std::vector<Row> rows_;
-    Recipe shown_;
-    QHash<QString, QVariant> values_, defaults_;
+    Recipe shown_, defaults_;
     GlyphButton* link_;
     QLabel* scope_label_;
     QString scope_, brief_scope_;

@@ -35,7 +35,8 @@ class KnobRow : public QWidget {
   Q_SIGNALS:
     void resetRequested();
     /// From the field of one run, and to be applied to that run alone.
-    void runValueCommitted(int run, const QVariant& old_value, const QVariant& new_value);
+    void runValueCommitted(int run, const normscope::FieldValue& old_value,
+                           const normscope::FieldValue& new_value);
 
   protected:
     void setChanged(bool changed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/presentation/presentation_foot.h"
 
-#include "widgets/figures/knobs/recipe_keys.h"
+#include "widgets/figures/knobs/key_text.h"
 #include "widgets/knobs/knob_slider.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/presentation/presentation.h"
@@ -26,9 +26,9 @@ QFont largeType(const QWidget* of, bool bold) {
     return type;
 }
 
-const KnobSpec* specOf(const char* key) {
+const KnobSpec* specOf(KeyRef key) {
     for (const KnobSpec& spec : knobTable())
-        if (QLatin1String(spec.key) == QLatin1String(key)) return &spec;
+        if (spec.key == key) return &spec;
     return nullptr;
 }
 
@@ -107,17 +107,17 @@ PresentationFoot::PresentationFoot(QWidget* parent)
         strip->addWidget(label, 0, Qt::AlignTop);
         strip->addWidget(slider, 1, Qt::AlignTop);
         strip->addWidget(value, 0, Qt::AlignTop);
-        knobs_.push_back({spec, QLatin1String(key), slider, value});
-        const QString id = QLatin1String(key);
+        knobs_.push_back({spec, slider, value});
+        const KeyRef id = spec->key;
         const auto show = [value, slider] { value->setText(valueText(slider->scale(), slider->value())); };
         connect(slider, &KnobSlider::dragStarted, this, &PresentationFoot::dragStarted);
         connect(slider, &KnobSlider::valueChanging, this, [this, id, show](double now) {
             show();
-            Q_EMIT keyChanging(id, now);
+            Q_EMIT keyChanging(id, keyValue(id, now));
         });
         connect(slider, &KnobSlider::valueCommitted, this, [this, id, show](double, double now) {
             show();
-            Q_EMIT keyCommitted(id, now);
+            Q_EMIT keyCommitted(id, keyValue(id, now));
         });
     }
     auto* column = new QVBoxLayout(this);
@@ -129,7 +129,7 @@ PresentationFoot::PresentationFoot(QWidget* parent)
 
 KnobSlider* PresentationFoot::slider(const QString& key) const {
     for (const Knob& knob : knobs_)
-        if (knob.key == key) return knob.slider;
+        if (knob.slider->objectName() == key) return knob.slider;
     return nullptr;
 }
 
@@ -137,13 +137,14 @@ void PresentationFoot::setRecipe(const Recipe& shown) {
     for (const Knob& knob : knobs_) {
         knob.slider->setScale(knobScale(*knob.spec, shown));
         if (knob.slider->isDragging()) continue;
-        knob.slider->setValue(recipeKey(shown, knob.key).toDouble());
+        knob.slider->setValue(number_of(knob.spec->key->get(shown)).value_or(0));
         knob.value->setText(valueText(knob.slider->scale(), knob.slider->value()));
     }
 }
 
 void PresentationFoot::setTarget(const QString& key, std::optional<double> value) {
-    for (const Knob& knob : knobs_) knob.slider->setTarget(knob.key == key ? value : std::nullopt);
+    for (const Knob& knob : knobs_)
+        knob.slider->setTarget(knob.slider->objectName() == key ? value : std::nullopt);
 }
 
 /// ← and → move the slider that has the focus, and the step shown elsewhere.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/recipe/recipe.h"
 #include "widgets/figures/knobs/knob_table.h"
 
 #include <QPushButton>
@@ -51,8 +50,8 @@ class PresentationFoot : public QWidget {
     void scrubbed(qint64 step);
     // A drag is any number of changes and one commit.
     void dragStarted();
-    void keyChanging(const QString& key, double value);
-    void keyCommitted(const QString& key, double value);
+    void keyChanging(normscope::KeyRef key, const normscope::FieldValue& value);
+    void keyCommitted(normscope::KeyRef key, const normscope::FieldValue& value);
 
   protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -60,7 +59,6 @@ class PresentationFoot : public QWidget {
   private:
     struct Knob {
         const KnobSpec* spec;
-        QString key;
         KnobSlider* slider;
         QLabel* value;
     };

@@ -37,8 +37,8 @@ void fillKeys(QComboBox* box) {
     };
     box->addItem(SweepDialog::tr("no key"), QString());
     for (const char* key : kFirstKeys) add(key);
-    for (const auto& [key, role] : key_roles())
-        if (key != "seed") add(key);
+    for (const RecipeKey& key : recipe_keys())
+        if (!key.is_list() && key.name != "seed") add(key.name);
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ bool ParsedSweep::valid() const {
 std::string baseText(const Recipe& recipe) {
     nlohmann::ordered_json text = strict_ordered_json(recipe_json(recipe), "recipe");
     const Recipe whole = completed(json_text(text));
-    for (const auto& [key, role] : key_roles()) {
-        if (!role.follows || !*role.follows) continue;
-        std::string pointer = "/" + key;
+    for (const RecipeKey& key : recipe_keys()) {
+        if (!*key.role.follows) continue;
+        std::string pointer = "/" + key.name;
         std::replace(pointer.begin(), pointer.end(), '.', '/');
         const nlohmann::ordered_json::json_pointer at(pointer);
         if (!text.contains(at)) continue;

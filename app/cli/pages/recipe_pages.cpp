@@ -2,7 +2,6 @@
 #include "app/cli/pages/pages.h"
 #include "core/base/error.h"
 #include "core/base/strict_json.h"
-#include "core/recipe/key_help.h"
 #include "core/recipe/keys.h"
 #include "core/recipe/presets.h"
 #include "core/recipe/size_presets.h"
@@ -18,64 +17,44 @@ namespace normscope::app {
 
 namespace {
 
-struct KeyRow {
-    std::string key, values;
-    Role role;
-};
-
-/// "stack.layers.0.attn.in" without the number of the entry.
-std::string without_index(std::string key) {
-    for (const char* list : {"stack.layers.0", "probes.0", "watch.0"})
-        if (key.rfind(list, 0) == 0) key.erase(std::string(list).size() - 2, 2);
-    return key;
+/// The values that a key takes, in words.
+std::string values_of(const FieldType& type) {
+    using Kind = FieldType::Kind;
+    const std::string range = plain(type.range.text());
+    switch (type.kind) {
+        case Kind::Integer:
+            return std::string(type.automatic ? "`auto`, or " : "") + "whole number, " +
+                   std::to_string(static_cast<int>(type.range.low)) + " … " +
+                   std::to_string(static_cast<int>(type.range.high));
+        case Kind::Whole:
+            return "whole number, from 0";
+        case Kind::Real:
+            return "number, " + range + (type.optional ? ", or absent" : "");
+        case Kind::Reals:
+            return std::to_string(type.count) + " numbers, " + range;
+        case Kind::Flag:
+            return std::string("`true`, `false`") + (type.optional ? ", absent" : "");
+        case Kind::Text:
+            return "text";
+        case Kind::Word: {
+            std::string words;
+            for (const char* word : type.words) words += (words.empty() ? "" : ", ") + code(word);
+            return words;
+        }
+        case Kind::List:
+            break;
+    }
+    return "";
 }
 
-/// Every key with the values that it takes, in words.
-class KeyLister final : public KeyVisitor {
-  public:
-    KeyLister() : KeyVisitor(true) {}
-    std::vector<KeyRow> rows;
-
-  private:
-    void add(const char* key, std::string values) {
-        rows.push_back({without_index(full(key)), std::move(values), role()});
+/// Every key of one value, of the recipe and of the entries of its lists.
+std::vector<const RecipeKey*> single_keys() {
+    std::vector<const RecipeKey*> keys;
+    for (const RecipeKey& key : recipe_keys()) {
+        if (!key.is_list()) keys.push_back(&key);
+        for (const RecipeKey& inside : key.entries) keys.push_back(&inside);
     }
-    static std::string whole(int low, int high) {
-        return "whole number, " + std::to_string(low) + " … " + std::to_string(high);
-    }
-    void visit_integer(const char* key, int&, int low, int high) override { add(key, whole(low, high)); }
-    void visit_whole(const char* key, std::uint64_t&) override { add(key, "whole number, from 0"); }
-    void visit_real(const char* key, double&, RealRange range) override {
-        add(key, "number, " + plain(range.text()));
-    }
-    void visit_reals(const char* key, std::span<double> values, RealRange range) override {
-        add(key, std::to_string(values.size()) + " numbers, " + plain(range.text()));
-    }
-    void visit_flag(const char* key, bool&) override { add(key, "`true`, `false`"); }
-    void visit_text(const char* key, std::string&) override { add(key, "text"); }
-    void visit_optional_flag(const char* key, std::optional<bool>&) override {
-        add(key, "`true`, `false`, absent");
-    }
-    void visit_optional_real(const char* key, std::optional<double>&, RealRange range) override {
-        add(key, "number, " + plain(range.text()) + ", or absent");
-    }
-    void visit_integer_or_auto(const char* key, int&, int low, int high) override {
-        add(key, "`auto`, or " + whole(low, high));
-    }
-    void visit_word(const char* key, int&, std::span<const char* const> allowed) override {
-        std::string words;
-        for (const char* word : allowed) words += (words.empty() ? "" : ", ") + code(word);
-        add(key, words);
-    }
-};
-
-/// A recipe with one entry in each list, so that a visitor reaches the entries' keys.
-Recipe with_entries() {
-    Recipe recipe;
-    recipe.stack.layers.resize(1);
-    recipe.probes.resize(1);
-    recipe.watch.resize(1);
-    return recipe;
+    return keys;
 }
 
 std::map<std::string, std::string> defaults_of(const Recipe& recipe) {
@@ -116,10 +95,9 @@ void add_presets(std::vector<Cells>& rows, std::span<const Preset> presets) {
 }  // namespace
 
 Page recipe_keys_page() {
-    KeyLister lister;
-    Recipe recipe = with_entries(), llama;
-    list_fields(lister, recipe);
-    set_key(llama, "stack.block", std::string("llama"));
+    const auto keys = single_keys();
+    Recipe llama;
+    apply_block_preset(llama.stack, Block::Llama);
     const auto plain_default = defaults_of({}), llama_default = defaults_of(llama);
 
     std::string text = paragraph(
@@ -142,22 +120,22 @@ Page recipe_keys_page() {
     };
     // Keys of one group are not all next to each other: `steps` comes after `schedule`.
     std::vector<std::string> groups;
-    for (const KeyRow& row : lister.rows)
-        if (std::find(groups.begin(), groups.end(), group_of(row.key)) == groups.end())
-            groups.push_back(group_of(row.key));
+    for (const RecipeKey* key : keys)
+        if (std::find(groups.begin(), groups.end(), group_of(key->name)) == groups.end())
+            groups.push_back(group_of(key->name));
     for (const std::string& one : groups) {
         group = one;
-        for (const KeyRow& row : lister.rows) {
-            if (group_of(row.key) != one) continue;
-            const char* help = key_help(row.key);
-            if (!help) throw SystemError(row.key + ": has no text in core/recipe/key_help.cpp");
+        for (const RecipeKey* key : keys) {
+            if (group_of(key->name) != one) continue;
+            if (!key->help) throw SystemError(key->name + ": has no text in core/recipe/key_help.cpp");
             std::string value = "–";
-            if (const auto found = plain_default.find(row.key); found != plain_default.end()) {
+            if (const auto found = plain_default.find(key->name); found != plain_default.end()) {
                 value = code(found->second);
-                if (const std::string& other = llama_default.at(row.key); other != found->second)
+                if (const std::string& other = llama_default.at(key->name); other != found->second)
                     value += " (block llama: " + code(other) + ")";
             }
-            rows.push_back({code(row.key), row.values, value, change_of(row.role), plain(help)});
+            rows.push_back(
+                {code(key->name), values_of(key->type), value, change_of(key->role), plain(key->help)});
         }
         flush();
     }

@@ -5,7 +5,6 @@
 #include "core/run/experiment.h"
 #include "core/session/outline.h"
 #include "widgets/figures/knobs/recipe_diff.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <algorithm>
 
@@ -13,14 +12,15 @@ namespace normscope::app {
 
 namespace {
 
-const QString kSchemeKey = QStringLiteral("stack.scheme");  // what a comparison is about
-const QString kLayersKey = QStringLiteral("stack.layers");
-const QString kSeedKey = QStringLiteral("seed");
-
 template <class Runs>
 auto* foundRun(Runs& runs, const std::string& id) {
     const auto run = std::find_if(runs.begin(), runs.end(), [&](const LabRun& r) { return r.id == id; });
     return run == runs.end() ? nullptr : &*run;
+}
+
+bool allSame(const Comparison& now, KeyRef key) {
+    return std::all_of(now.runs.begin(), now.runs.end(),
+                       [&](const LabRun& run) { return key->same(run.recipe, now.runs.front().recipe); });
 }
 
 /// The name of a trained or pinned run; the others are named by nameUntrained().
@@ -86,31 +86,24 @@ const LabRun* recordedIn(const Comparison& now, const QString& path) {
     return run == now.runs.end() ? nullptr : &*run;
 }
 
-QSet<QString> differingKeys(const Comparison& now) {
-    QSet<QString> differing;
-    const auto first = widgets::recipeValues(now.runs.front().recipe);
-    for (std::size_t i = 1; i < now.runs.size(); ++i) {
-        const auto other = widgets::recipeValues(now.runs[i].recipe);
-        for (auto it = other.begin(); it != other.end(); ++it)
-            if (first.value(it.key()) != it.value()) differing.insert(it.key());
-    }
+std::vector<KeyRef> differingKeys(const Comparison& now) {
+    std::vector<KeyRef> differing;
+    for (const RecipeKey& key : recipe_keys())
+        if (!key.is_list() && !allSame(now, key)) differing.push_back(key);
     return differing;
 }
 
-RunIds targetsOf(const Comparison& now, const QString& key) {
+RunIds targetsOf(const Comparison& now, KeyRef key) {
     const RunIds seeds = seedsOf(now, now.selectedRun().id);
-    const bool all = now.linked && key != kSchemeKey && key != kLayersKey;
-    const auto same = [&](const LabRun& run) {
-        return widgets::recipeValues(run.recipe).value(key) ==
-               widgets::recipeValues(now.runs.front().recipe).value(key);
-    };
+    // The scheme and the placement of norms are what a comparison is about; observers may differ.
+    const bool all = now.linked && key->name != "stack.scheme" && key->name != "stack.layers";
     RunIds targets;
-    if (all && std::all_of(now.runs.begin(), now.runs.end(), same)) {
+    if (all && (key->is_list() || allSame(now, key))) {
         for (const LabRun& run : now.runs)
             if (!run.pinned) targets.insert(run.id);
         return targets;
     }
-    if (key == kSeedKey) return now.selectedRun().pinned ? RunIds{} : RunIds{now.selectedRun().id};
+    if (key->name == "seed") return now.selectedRun().pinned ? RunIds{} : RunIds{now.selectedRun().id};
     for (const LabRun& run : now.runs)
         if (!run.pinned && seeds.count(run.id)) targets.insert(run.id);
     return targets;
@@ -167,13 +160,13 @@ Comparison withRuns(Comparison now, std::vector<LabRun> runs) {
     return now;
 }
 
-Comparison withKey(Comparison now, const RunIds& targets, const QString& key, const QVariant& value) {
+Comparison withKey(Comparison now, const RunIds& targets, KeyRef key, const FieldValue& value) {
     for (LabRun& run : now.runs)
-        if (targets.count(run.id)) widgets::setRecipeKey(run.recipe, key, value);
+        if (targets.count(run.id)) key->set(run.recipe, value);
     return now;
 }
 
-Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from) {
+Comparison withKeyOf(Comparison now, const RunIds& targets, KeyRef key, const Recipe& from) {
     for (LabRun& run : now.runs)
         if (targets.count(run.id)) run.recipe = widgets::withKeyOf(run.recipe, from, key);
     return now;

@@ -3,10 +3,9 @@
 
 #include "app/lab/engine/lab_run.h"
 #include "core/base/assert.h"
+#include "core/recipe/keys.h"
 
-#include <QSet>
 #include <QString>
-#include <QVariant>
 #include <functional>
 #include <iterator>
 #include <set>
@@ -45,11 +44,11 @@ void assertSound(const Comparison& now);
 /// The runs that an edit changes.
 using RunIds = std::set<std::string>;
 
-/// Keys in which the runs differ.
-QSet<QString> differingKeys(const Comparison& now);
+/// Keys in which the runs differ, lists excluded.
+std::vector<KeyRef> differingKeys(const Comparison& now);
 /// The runs that a knob changes: where the knobs are not linked, or the runs differ, only the selected one
 /// with its other seeds. Pinned runs are skipped.
-RunIds targetsOf(const Comparison& now, const QString& key);
+RunIds targetsOf(const Comparison& now, KeyRef key);
 /// The reason why something needs data that are not read yet, in one line; empty: everything is read.
 QString notReadYet(const Comparison& now);
 /// The run that is recorded there; null: none.
@@ -63,9 +62,9 @@ Comparison withSeeds(Comparison now, int count, const std::function<std::string(
 /// Replaces the runs; the selection is kept by run id, else by index.
 Comparison withRuns(Comparison now, std::vector<LabRun> runs);
 /// One key of these runs. Throws InputError for an invalid value.
-Comparison withKey(Comparison now, const RunIds& targets, const QString& key, const QVariant& value);
+Comparison withKey(Comparison now, const RunIds& targets, KeyRef key, const FieldValue& value);
 /// One key of these runs as another recipe has it.
-Comparison withKeyOf(Comparison now, const RunIds& targets, const QString& key, const Recipe& from);
+Comparison withKeyOf(Comparison now, const RunIds& targets, KeyRef key, const Recipe& from);
 /// A recipe for the selected run. A trained or pinned run keeps its data, and the recipe requires a new run.
 Comparison withRecipe(Comparison now, const Recipe& recipe);
 /// Adds an unchanging copy of the selected run after all others, ignored by knobs and training.

@@ -5,6 +5,7 @@
 #include "app/lab/state/comparison.h"
 #include "app/lab/state/pending.h"
 
+#include <QSet>
 #include <QStringList>
 #include <chrono>
 #include <map>

@@ -28,7 +28,7 @@ namespace normscope::app {
 /// A knob that is dragged. Runs by id: they may be added or removed meanwhile.
 struct Drag {
     std::map<std::string, Recipe> before;  ///< recipes at the start of the drag
-    QString key;
+    std::optional<KeyRef> key;
     RunIds targets;
 
     /// The runs with their recipes before the drag.

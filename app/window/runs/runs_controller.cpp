@@ -10,7 +10,6 @@
 #include "core/stack/warnings.h"
 #include "widgets/figures/groups/gradient_ribbons.h"
 #include "widgets/figures/knobs/knob_table.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/figures/runs/run_diff.h"
 #include "widgets/knobs/diff_list.h"
@@ -83,11 +82,10 @@ std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
         widgets::ComparedRun compared{static_cast<int>(shown[g]), static_cast<int>(g),
                                       QString::fromStdString(run.data->name)};
         compared.fixed = run.pinned;
-        compared.values.push_back(widgets::recipeValues(run.recipe));
+        compared.recipes.push_back(run.recipe);
         for (const std::size_t i : lab.view().groups().groups[g].members) {
             compared.selected |= static_cast<int>(i) == lab.comparison().selected;
-            if (i != shown[g])
-                compared.values.push_back(widgets::recipeValues(lab.comparison().runs[i].recipe));
+            if (i != shown[g]) compared.recipes.push_back(lab.comparison().runs[i].recipe);
         }
         all.push_back(std::move(compared));
     }
@@ -226,14 +224,14 @@ void RunsController::connectKnobs() {
     connect(views_.knobs, &widgets::KnobPanel::keyDragStarted, &lab_.knobs(), &Knobs::beginDrag);
     connect(views_.knobs, &widgets::KnobPanel::keyChanging, &lab_.knobs(), &Knobs::dragKey);
     connect(views_.knobs, &widgets::KnobPanel::keyCommitted, this,
-            [this](const QString& key, const QVariant&, const QVariant& value) {
+            [this](KeyRef key, const FieldValue&, const FieldValue& value) {
                 lab_.knobs().commitKey(key, value);
-                if (key == u"data.source" && lab_.comparison().selectedRun().needsFile())
+                if (key->name == "data.source" && lab_.comparison().selectedRun().needsFile())
                     qobject_cast<widgets::PathKnob*>(views_.knobs->row(QStringLiteral("data.path")))
                         ->chooseFile();
             });
     connect(views_.knobs, &widgets::KnobPanel::runKeyCommitted, &lab_,
-            [this](int run, const QString& key, const QVariant&, const QVariant& value) {
+            [this](int run, KeyRef key, const FieldValue&, const FieldValue& value) {
                 lab_.knobs().commitKeyOf(run, key, value);
             });
     connect(views_.knobs, &widgets::KnobPanel::linkToggled, &lab_.runs(), &RunList::setLinked);

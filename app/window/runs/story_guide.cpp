@@ -75,9 +75,9 @@ bool StoryGuide::done(const StoryAction& action) const {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (action.run ? *action.run != i : runs[i].pinned) continue;
         const HotKnobs knobs = hot_knobs(runs[i].recipe);
-        for (const HotField& field : hot_fields())
-            if (field.key == action.key &&
-                std::abs(knobs.*field.member - action.to) > kNear * std::abs(action.to))
+        for (const RecipeKey* key : hot_keys())
+            if (key->name == action.key &&
+                std::abs(knobs.*key->role.knob - action.to) > kNear * std::abs(action.to))
                 return false;
     }
     return true;

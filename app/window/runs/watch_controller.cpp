@@ -62,7 +62,7 @@ bool WatchController::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void WatchController::editWatch() {
-    const RunIds targets = targetsOf(lab_.comparison(), QStringLiteral("watch"));
+    const RunIds targets = targetsOf(lab_.comparison(), "watch");
     QStringList names;
     for (const LabRun& run : lab_.comparison().runs)
         if (targets.count(run.id)) names << QString::fromStdString(run.data->name);

@@ -145,14 +145,14 @@ void SweepController::create() {
     dialog->open();
 }
 
-void SweepController::createOver(const QString& key, double low, double high) {
-    const auto* knob = qobject_cast<widgets::Knob*>(views_.knobs->row(key));
+void SweepController::createOver(KeyRef key, double low, double high) {
+    const auto* knob = qobject_cast<widgets::Knob*>(views_.knobs->row(QString::fromStdString(key->name)));
     if (!knob || low >= high) return;
     create();
     if (!dialog_) return;  // a sweep is being trained, and create() has reported it
     const auto whole = [](double value) { return QString::number(value, 'f', 0).toStdString(); };
-    dialog_->setVaried(key.toStdString(), key == u"seed" ? whole(low) + ":" + whole(high)
-                                                         : widgets::sweepRange(knob->scale(), low, high));
+    dialog_->setVaried(key->name, key->name == "seed" ? whole(low) + ":" + whole(high)
+                                                      : widgets::sweepRange(knob->scale(), low, high));
 }
 
 void SweepController::stopOrResume() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/keys.h"
+
 #include <QObject>
 #include <QPointer>
 #include <QString>
@@ -46,7 +48,7 @@ class SweepController : public QObject {
     /// The dialog of a new sweep.
     void create();
     /// The same over values of this knob's slider between two.
-    void createOver(const QString& key, double low, double high);
+    void createOver(KeyRef key, double low, double high);
     void stopOrResume();
     /// The specification of the sweep on screen as JSON; empty: none.
     QString specification() const;

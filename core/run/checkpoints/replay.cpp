@@ -20,8 +20,8 @@ std::string at_step(std::int64_t step) {
 /// Whether a knob event of the checkpoint's own step was before the checkpoint: then its knobs are those that
 /// the event "Δt 1 → 0.2, clip 1 → 2" arrived at.
 bool holds(const Checkpoint& checkpoint, const std::string& event) {
-    for (const HotField& field : hot_fields()) {
-        const std::string name = std::string(field.label) + " ";
+    for (const RecipeKey* key : hot_keys()) {
+        const std::string name = std::string(key->role.label) + " ";
         std::size_t at = event.find(name);
         while (at != std::string::npos && at != 0 && event.compare(at - 2, 2, ", ") != 0)
             at = event.find(name, at + 1);
@@ -32,7 +32,7 @@ bool holds(const Checkpoint& checkpoint, const std::string& event) {
         const std::size_t begin = after + arrow.size();
         const std::string value = event.substr(begin, event.find(',', begin) - begin);
         const auto knob = std::find_if(checkpoint.scalars.begin(), checkpoint.scalars.end(),
-                                       [&](const auto& scalar) { return scalar.first == field.name; });
+                                       [&](const auto& scalar) { return scalar.first == key->last_part(); });
         if (knob == checkpoint.scalars.end()) return false;
         if (value != plain_number(knob->second)) return false;
     }

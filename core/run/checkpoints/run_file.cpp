@@ -28,7 +28,7 @@ void require_same_recipe(const RunRecipe& there, const Recipe& recipe, const std
     const auto values_of = [](const Recipe& r) {
         Recipe compared = without_planned_steps(r);
         compared.watch.clear();
-        return key_values(compared, true);
+        return key_values(compared);
     };
     const auto theirs = values_of(there.value(path)), ours = values_of(recipe);
     const auto find = [](const std::vector<KeyedValue>& values, const std::string& key) {

@@ -90,7 +90,7 @@ class Reader {
         read.kind = StoryAction::Kind::Knob;
         read.key = action.text("knob");
         std::vector<std::string> keys;
-        for (const HotField& field : hot_fields()) keys.push_back(field.key);
+        for (const RecipeKey* key : hot_keys()) keys.push_back(key->name);
         if (std::find(keys.begin(), keys.end(), read.key) == keys.end())
             throw InputError(action.at("knob"), printable(read.key) + " is unknown", joined(keys));
         read.to = action.number("to");

@@ -15,7 +15,7 @@ namespace normscope {
 struct StoryAction {
     enum class Kind { Train, Knob } kind = Kind::Train;
     std::optional<std::int64_t> until;  ///< Train: pause after so many steps; nullopt: to the end
-    std::string key;                    ///< Knob: one that acts on a run in training (hot_fields)
+    std::string key;                    ///< Knob: one that acts on a run in training (hot_keys)
     double to = 0;                      ///< Knob: its new value
     std::optional<std::size_t> run;     ///< Knob: the only run that it is moved for; nullopt: all runs
 };

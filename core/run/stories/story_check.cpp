@@ -89,8 +89,8 @@ StoryFinding check_outcome(const StoryPredicate& predicate, const RunData& run) 
 
 void move(Recipe& recipe, const StoryAction& knob) {
     HotKnobs knobs = hot_knobs(recipe);
-    for (const HotField& field : hot_fields())
-        if (field.key == knob.key) knobs.*field.member = knob.to;
+    for (const RecipeKey* key : hot_keys())
+        if (key->name == knob.key) knobs.*key->role.knob = knob.to;
     set_hot_knobs(recipe, knobs);
 }
 

@@ -36,12 +36,12 @@ struct LabBench {
         lab->runs().undoStack()->clear();
     }
     void makeSmallKeepingUndo(int steps) {
-        for (const auto& [key, value] : std::vector<std::pair<QString, QVariant>>{{"stack.depth", 2},
-                                                                                  {"stack.d_model", 16},
-                                                                                  {"stack.heads", 2},
-                                                                                  {"stack.context", 16},
-                                                                                  {"batch", 2},
-                                                                                  {"steps", steps}})
+        for (const auto& [key, value] : std::vector<std::pair<const char*, int>>{{"stack.depth", 2},
+                                                                                 {"stack.d_model", 16},
+                                                                                 {"stack.heads", 2},
+                                                                                 {"stack.context", 16},
+                                                                                 {"batch", 2},
+                                                                                 {"steps", steps}})
             lab->knobs().commitKey(key, value);
     }
     const RunData& run(int i) const { return *lab->comparison().runs[static_cast<std::size_t>(i)].data; }

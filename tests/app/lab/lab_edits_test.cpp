@@ -222,7 +222,7 @@ class LabEditsTest : public QObject {
         QCOMPARE(b.problems, QStringList());
         const QString text = b.folder.filePath("text.txt");
         writeText(text);
-        b.lab->knobs().commitKey("data.path", text);
+        b.lab->knobs().commitKey("data.path", text.toStdString());
         QTRY_VERIFY(b.measured() && b.lab->comparison().runs[1].recipe.stack.vocab == 256);
         for (const LabRun& run : b.lab->comparison().runs)
             QVERIFY2(run.rejection.empty(), run.rejection.c_str());
@@ -235,10 +235,10 @@ class LabEditsTest : public QObject {
         QTRY_VERIFY(b.measured());
         const auto key = [&](const char* panel) { return b.lab->view().figureKey(panel, {}); };
         const widgets::FigureKey exact = key("jacobian");
-        b.lab->knobs().commitKey("stack.scheme", QStringLiteral("peri"));
+        b.lab->knobs().commitKey("stack.scheme", "peri");
         const widgets::FigureKey first = key("jacobian");
         QVERIFY(!first.pendingAs(exact));
-        b.lab->knobs().commitKey("stack.scheme", QStringLiteral("mix"));
+        b.lab->knobs().commitKey("stack.scheme", "mix");
         const widgets::FigureKey second = key("jacobian");
         QVERIFY(!(second == first));
         QVERIFY(second.pendingAs(first));

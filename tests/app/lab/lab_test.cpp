@@ -2,7 +2,6 @@
 #include "core/interchange/model_file.h"
 #include "lab_bench.h"
 #include "tests/support/test_main.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QSignalSpy>
 
@@ -37,7 +36,7 @@ class LabTest : public QObject {
     void aDragGetsFramesWhileItMoves() {
         Bench b;
         for (const auto& [key, value] :
-             std::vector<std::pair<QString, int>>{{"stack.d_model", 64}, {"stack.depth", 12}})
+             std::vector<std::pair<const char*, int>>{{"stack.d_model", 64}, {"stack.depth", 12}})
             b.lab->knobs().commitKey(key, value);
         QTRY_VERIFY(b.measured());
         QSignalSpy taken(b.lab.get(), &Lab::frameTaken);
@@ -78,7 +77,8 @@ class LabTest : public QObject {
         QCOMPARE(b.lab->comparison().runs[1].recipe.stack.residual_step, 0.5);
         b.lab->knobs().commitKey("stack.temperature", 2.0);
         QCOMPARE(b.lab->comparison().runs[0].recipe.stack.temperature, 2.0);
-        QVERIFY(differingKeys(b.lab->comparison()).contains("stack.residual_step"));
+        const auto differing = differingKeys(b.lab->comparison());
+        QVERIFY(std::count(differing.begin(), differing.end(), KeyRef("stack.residual_step")) == 1);
     }
 
     void runsOfOneKindGetDifferentNames() {
@@ -140,9 +140,7 @@ class LabTest : public QObject {
         b.lab->knobs().resetKey("stack.temperature", Recipe{});
         QCOMPARE(b.lab->comparison().runs[0].recipe.stack.temperature, 1.0);
         QCOMPARE(b.lab->comparison().runs[1].recipe.stack.temperature, 1.0);
-        b.lab->knobs().resetKey("stack.colour", Recipe{});
-        QCOMPARE(b.problems.size(), 1);
-        QVERIFY(b.problems[0].contains("stack.colour"));
+        QVERIFY_THROWS_EXCEPTION(InputError, b.lab->knobs().resetKey("stack.colour", Recipe{}));
     }
 
     /// A run that cannot be built keeps its last figure and those of the others.

@@ -224,7 +224,7 @@ class LostWorkTest : public QObject {
         b.lab->runs().setLinked(false);
         b.lab->runs().select(1);
         b.lab->knobs().commitKey("data.source", "text");
-        b.lab->knobs().commitKey("data.path", b.folder.filePath("gone.txt"));
+        b.lab->knobs().commitKey("data.path", b.folder.filePath("gone.txt").toStdString());
         QTRY_VERIFY_WITH_TIMEOUT(b.lab->view().exact(), 3000);
         QVERIFY(b.run(0).probes.count("jacobian"));
         b.lab->training().play();

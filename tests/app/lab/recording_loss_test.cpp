@@ -23,12 +23,12 @@ struct Bench {
         lab = std::make_unique<Lab>(Lab::Options{1, folder()});
         QObject::connect(lab.get(), &Lab::problem, lab.get(),
                          [this](const QString& text) { problems << text; });
-        for (const auto& [key, value] : std::vector<std::pair<QString, QVariant>>{{"stack.depth", 2},
-                                                                                  {"stack.d_model", 16},
-                                                                                  {"stack.heads", 2},
-                                                                                  {"stack.context", 16},
-                                                                                  {"batch", 2},
-                                                                                  {"steps", steps}})
+        for (const auto& [key, value] : std::vector<std::pair<const char*, int>>{{"stack.depth", 2},
+                                                                                 {"stack.d_model", 16},
+                                                                                 {"stack.heads", 2},
+                                                                                 {"stack.context", 16},
+                                                                                 {"batch", 2},
+                                                                                 {"steps", steps}})
             lab->knobs().commitKey(key, value);
     }
     QString folder() const { return place.filePath(QStringLiteral("recordings")); }
@@ -86,7 +86,7 @@ class RecordingLossTest : public QObject {
     /// The checkpoints in memory keep to their number, and the newest is there.
     void checkpointsInMemoryAreFew() {
         Bench b(60);
-        b.lab->knobs().commitKey(QStringLiteral("checkpoint.every"), 1);
+        b.lab->knobs().commitKey("checkpoint.every", 1);
         b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         const auto& known = b.run(0).checkpoints;

@@ -477,7 +477,7 @@ class RequestOrdersTest : public QObject {
                                                      {"stack.context", 16},
                                                      {"batch", 2},
                                                      {"steps", kSteps}})
-                        b.lab->knobs().commitKey(QLatin1String(key), value);
+                        b.lab->knobs().commitKey(key, value);
                     break;
             }
         }

@@ -29,13 +29,13 @@ class ClipboardWindowTest : public QObject {
         b.makeSmall(4);
         b.lab().runs().setLinked(false);
         for (const auto& [key, value] :
-             std::vector<std::pair<const char*, QVariant>>{{"stack.scheme", "mix"},
-                                                           {"stack.block", "llama"},
-                                                           {"stack.qk_norm", "head"},
-                                                           {"stack.gpas.enabled", true},
-                                                           {"stack.branch_scale", "scalar"},
-                                                           {"stack.init.rule", "plain"}})
-            b.lab().knobs().commitKey(QLatin1String(key), value);
+             std::vector<std::pair<const char*, FieldValue>>{{"stack.scheme", "mix"},
+                                                             {"stack.block", "llama"},
+                                                             {"stack.qk_norm", "head"},
+                                                             {"stack.gpas.enabled", true},
+                                                             {"stack.branch_scale", "scalar"},
+                                                             {"stack.init.rule", "plain"}})
+            b.lab().knobs().commitKey(key, value);
         b.lab().knobs().setNorm(1, Sublayer::FeedForward, widgets::NormPlace::Out, true, false);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.window->figures()->copyExperiment();

@@ -393,8 +393,7 @@ class PresentationWindowTest : public QObject {
     void aStatementThatIsFalseHereIsReportedAsSuch() {
         WindowBench b;
         b.window->stories()->tell(QStringLiteral("collapse-of-post-ln"));
-        b.lab().knobs().commitKey(QStringLiteral("optimizer.lr"),
-                                  3e-5);  // nothing collapses, and nothing learns
+        b.lab().knobs().commitKey("optimizer.lr", 3e-5);  // nothing collapses, and nothing learns
         b.makeSmall(20);
         b.window->views().story->moveTo(1);
         b.lab().training().play();

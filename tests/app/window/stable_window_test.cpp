@@ -31,7 +31,7 @@ Places placesOf(const WindowBench& b) {
     };
     const auto* knobs = b.find<widgets::KnobPanel>("knobPanel");
     for (const widgets::KnobSpec& spec : widgets::knobTable())
-        add(QString::fromUtf8(spec.key), knobs->row(QString::fromUtf8(spec.key)));
+        add(QString::fromStdString(spec.key->name), knobs->row(QString::fromStdString(spec.key->name)));
     for (const widgets::PanelCell* cell : b.window->views().grid->cells())
         add(QStringLiteral("plot ") + cell->objectName(), cell->plot());
     for (const char* name : {"runStrip", "stackView", "transportBar", "findingsBand", "panelGrid"})
@@ -109,7 +109,7 @@ class StableWindowTest : public QObject {
         auto* scheme =
             qobject_cast<widgets::ChoiceKnob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.scheme"));
         for (int i = 0; i < scheme->box()->count(); ++i) {
-            b.lab().knobs().commitKey("stack.scheme", scheme->box()->itemData(i));
+            b.lab().knobs().commitKey("stack.scheme", scheme->box()->itemData(i).toString().toStdString());
             QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
             QVERIFY(unmoved(qPrintable(scheme->box()->itemText(i))));
         }

@@ -176,21 +176,21 @@ class SweepRangeWindowTest : public QObject {
         b.makeSmall(6);
         int knobs = 0;
         for (const widgets::KnobSpec& spec : widgets::knobTable()) {
-            const widgets::Knob* number = knob(b, spec.key);
+            const widgets::Knob* number = knob(b, spec.key->name.c_str());
             if (!number || !number->isEnabled()) continue;
             const widgets::KnobScale& scale = number->scale();
             const double low = valueAt(scale, 0), high = valueAt(scale, 1);
-            b.window->sweeps()->createOver(QLatin1String(spec.key), low, high);
-            QVERIFY2(dialog(b), spec.key);
-            const bool seeds = QLatin1String(spec.key) == QLatin1String("seed");
+            b.window->sweeps()->createOver(spec.key, low, high);
+            QVERIFY2(dialog(b), spec.key->name.c_str());
+            const bool seeds = spec.key->name == "seed";
             if (seeds)
                 QVERIFY(text(b, "sweepSeeds").contains(':'));
             else
                 QVERIFY2(b.find<QLabel>("sweepProblem0")->text().isEmpty(),
                          qPrintable(QString("%1=%2: %3")
-                                        .arg(spec.key, text(b, "sweepValues0"),
+                                        .arg(QString::fromStdString(spec.key->name), text(b, "sweepValues0"),
                                              b.find<QLabel>("sweepProblem0")->text())));
-            QCOMPARE(key(b, "sweepKey0"), QString(seeds ? "stack.scheme" : spec.key));
+            QCOMPARE(key(b, "sweepKey0"), QString(seeds ? "stack.scheme" : spec.key->name.c_str()));
             closeDialog(b);
             ++knobs;
         }

@@ -53,7 +53,7 @@ struct WindowBench {
                                                                                  {"stack.context", 16},
                                                                                  {"batch", 2},
                                                                                  {"steps", steps}})
-            lab().knobs().commitKey(QLatin1String(key), value);
+            lab().knobs().commitKey(key, value);
         lab().runs().undoStack()->clear();
     }
     /// For visual inspection: saved in the folder NORMSCOPE_SCREENSHOTS, if set.

@@ -541,11 +541,11 @@ class WindowTest : public QObject {
         b.makeSmall(60);
         b.lab().runs().setLinked(false);
         for (const auto& [key, value] :
-             std::vector<std::pair<const char*, QVariant>>{{"stack.scheme", "none"},
-                                                           {"stack.final_norm", "off"},
-                                                           {"optimizer.lr", 30.0},
-                                                           {"optimizer.clip", 0.0}})
-            b.lab().knobs().commitKey(QLatin1String(key), value);
+             std::vector<std::pair<const char*, FieldValue>>{{"stack.scheme", "none"},
+                                                             {"stack.final_norm", "off"},
+                                                             {"optimizer.lr", 30.0},
+                                                             {"optimizer.clip", 0.0}})
+            b.lab().knobs().commitKey(key, value);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);

@@ -218,7 +218,7 @@ class InterfaceBench {
     }
 
     void train() {
-        lab().knobs().commitKey(QStringLiteral("steps"), 10000);
+        lab().knobs().commitKey("steps", 10000);
         waitFor("the first measurement", [this] { return lab().view().exact(); });
         lab().training().play();
         waitFor("the first steps", [this] {

@@ -4,7 +4,6 @@
 #include "core/recipe/recipe.h"
 #include "tests/support/test_main.h"
 #include "widgets/figures/knobs/knob_scale.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <QTest>
 
@@ -13,7 +12,7 @@ using namespace normscope::widgets;
 
 namespace {
 
-const QString kRate = QStringLiteral("optimizer.lr");
+constexpr const char* kRate = "optimizer.lr";
 
 /// A run for each list: of the learning rates of its members.
 std::vector<ComparedRun> runs(const std::vector<std::vector<double>>& rates) {
@@ -25,7 +24,7 @@ std::vector<ComparedRun> runs(const std::vector<std::vector<double>>& rates) {
         for (const double rate : members) {
             Recipe recipe;
             recipe.train.optimizer.lr = rate;
-            run.values.push_back(recipeValues(recipe));
+            run.recipes.push_back(recipe);
         }
         all.push_back(run);
     }

@@ -4,8 +4,8 @@
 #include "tests/support/test_main.h"
 #include "tests/widgets/paints.h"
 #include "tests/widgets/quiet.h"
+#include "widgets/figures/knobs/key_text.h"
 #include "widgets/figures/knobs/knob_table.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
 #include "widgets/knobs/fold_title.h"
@@ -28,12 +28,20 @@ using namespace normscope::widgets;
 
 namespace {
 
+/// Arguments of the panel's signals.
+KeyRef keyOf(const QVariant& argument) {
+    return *static_cast<const KeyRef*>(argument.constData());
+}
+FieldValue valueOf(const QVariant& argument) {
+    return *static_cast<const FieldValue*>(argument.constData());
+}
+
 /// These recipes side by side, as runs A, B, …; the knobs show the one at `selected`.
 std::vector<ComparedRun> sideBySide(const std::vector<Recipe>& recipes, int selected = 0) {
     std::vector<ComparedRun> runs;
     for (const Recipe& recipe : recipes) {
         const int i = static_cast<int>(runs.size());
-        runs.push_back({i, i, QString(QChar(u'A' + i)), {recipeValues(recipe)}, i == selected});
+        runs.push_back({i, i, QString(QChar(u'A' + i)), {recipe}, i == selected});
     }
     return runs;
 }
@@ -80,12 +88,12 @@ class KnobPanelTest : public QObject {
     void aRowForEachLineOfTheTable() {
         Bench b;
         for (const KnobSpec& spec : knobTable()) {
-            KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
-            QVERIFY2(row, spec.key);
-            QVERIFY2(!row->toolTip().isEmpty() && !row->accessibleName().isEmpty(), spec.key);
+            KnobRow* row = b.panel.row(QString::fromStdString(spec.key->name));
+            QVERIFY2(row, spec.key->name.c_str());
+            QVERIFY2(!row->toolTip().isEmpty() && !row->accessibleName().isEmpty(), spec.key->name.c_str());
             const bool applies = !spec.applies || spec.applies(Recipe{});
-            QVERIFY2(row->isVisible() == (spec.section == KnobSection::InSight), spec.key);
-            QVERIFY2(row->isEnabled() == applies, spec.key);
+            QVERIFY2(row->isVisible() == (spec.section == KnobSection::InSight), spec.key->name.c_str());
+            QVERIFY2(row->isEnabled() == applies, spec.key->name.c_str());
             QCOMPARE(row->height(), KnobRow::kHeight);
         }
         b.panel.setSectionShown(KnobSection::Training, true);
@@ -118,9 +126,9 @@ class KnobPanelTest : public QObject {
     void aKnobIsGreyedOutWhereItsKeyDoesNothing() {
         Bench b;
         b.panel.setAllShown(true);
-        const auto enabledWith = [&](const char* key, const char* other, const QVariant& value) {
+        const auto enabledWith = [&](const char* key, KeyRef other, const FieldValue& value) {
             Recipe recipe;
-            setRecipeKey(recipe, other, value);
+            other->set(recipe, value);
             b.panel.setRecipe(recipe, {});
             return b.panel.row(key)->isEnabled();
         };
@@ -210,7 +218,7 @@ class KnobPanelTest : public QObject {
         QVERIFY(row->isVisible());
         QTest::mouseClick(row, Qt::LeftButton);
         QTRY_COMPARE(reset.count(), 1);
-        QCOMPARE(reset[0][0].toString(), "stack.residual_step");
+        QCOMPARE(keyOf(reset[0][0])->name, "stack.residual_step");
         list->setBase("post-ln");
         QCOMPARE(list->differences().size(), 2u);
         b.panel.setRecipe(pre, pre);
@@ -234,11 +242,11 @@ class KnobPanelTest : public QObject {
         QCOMPARE(b.started.count(), 1);
         QCOMPARE(b.changing.count(), 1);
         QCOMPARE(b.committed.count(), 1);
-        QCOMPARE(b.committed[0][0].toString(), QStringLiteral("stack.depth"));
-        QCOMPARE(b.committed[0][1], QVariant::fromValue(qlonglong(12)));
-        QCOMPARE(b.committed[0][2], QVariant::fromValue(qlonglong(48)));
+        QCOMPARE(keyOf(b.committed[0][0])->name, "stack.depth");
+        QCOMPARE(valueOf(b.committed[0][1]), FieldValue(std::uint64_t{12}));
+        QCOMPARE(valueOf(b.committed[0][2]), FieldValue(std::uint64_t{48}));
         Recipe recipe;
-        setRecipeKey(recipe, b.committed[0][0].toString(), b.committed[0][2]);
+        keyOf(b.committed[0][0])->set(recipe, valueOf(b.committed[0][2]));
         QCOMPARE(recipe.stack.depth, 48);
     }
 
@@ -249,8 +257,8 @@ class KnobPanelTest : public QObject {
         b.panel.setRecipe(recipe, {});
         QTest::mouseClick(b.panel.row("optimizer.lr")->findChild<GlyphButton*>(), Qt::LeftButton);
         QCOMPARE(b.committed.count(), 1);
-        QCOMPARE(b.committed[0][1], QVariant(0.01));
-        QCOMPARE(b.committed[0][2], QVariant(0.003));
+        QCOMPARE(valueOf(b.committed[0][1]), FieldValue(0.01));
+        QCOMPARE(valueOf(b.committed[0][2]), FieldValue(0.003));
     }
 
     void switchesAreBool() {
@@ -260,7 +268,7 @@ class KnobPanelTest : public QObject {
         box->setFocus();
         QTest::keyClick(box, Qt::Key_Down);
         QCOMPARE(b.committed.count(), 1);
-        QCOMPARE(b.committed[0][2], QVariant(true));
+        QCOMPARE(valueOf(b.committed[0][2]), FieldValue(true));
     }
 
     void theWidthKeepsItsHeads() {
@@ -273,7 +281,7 @@ class KnobPanelTest : public QObject {
         width->slider()->setFocus();
         for (int i = 0; i < 5; ++i) QTest::keyClick(width->slider(), Qt::Key_Left);
         QVERIFY(b.committed.count() == 5);
-        for (const auto& signal : b.committed) QCOMPARE(signal[2].toLongLong() % 6, 0);
+        for (const auto& signal : b.committed) QCOMPARE(std::get<std::uint64_t>(valueOf(signal[2])) % 6, 0u);
     }
 
     /// Two runs that differ have a box each, in their order; each changes its own run.
@@ -300,9 +308,9 @@ class KnobPanelTest : public QObject {
         QTest::keyClick(second, Qt::Key_Up);
         QCOMPARE(of_run.count(), 1);
         QCOMPARE(of_run[0][0].toInt(), 1);
-        QCOMPARE(of_run[0][1].toString(), QStringLiteral("stack.scheme"));
-        QCOMPARE(of_run[0][2].toString(), QStringLiteral("post"));
-        QCOMPARE(of_run[0][3].toString(), QStringLiteral("none"));
+        QCOMPARE(keyOf(of_run[0][1])->name, "stack.scheme");
+        QCOMPARE(keyText(valueOf(of_run[0][2])), QStringLiteral("post"));
+        QCOMPARE(keyText(valueOf(of_run[0][3])), QStringLiteral("none"));
         QCOMPARE(b.committed.count(), 0);
         // Keys that pass the other run's word keep their box; it goes when they are done.
         b.panel.setRecipe(pre, {});
@@ -339,7 +347,7 @@ class KnobPanelTest : public QObject {
         QTest::keyClick(second, Qt::Key_Return);
         QCOMPARE(of_run.count(), 1);
         QCOMPARE(of_run[0][0].toInt(), 1);
-        QCOMPARE(of_run[0][3], QVariant(0.5));
+        QCOMPARE(valueOf(of_run[0][3]), FieldValue(0.5));
         QCOMPARE(b.committed.count(), 0);
         // A reference is not changed.
         auto runs = sideBySide({one, other});
@@ -374,7 +382,7 @@ class KnobPanelTest : public QObject {
             group.selected = groups.empty();
             for (const std::uint64_t seed : {42, 43, 44}) {
                 recipe.train.seed = seed;
-                group.values.push_back(recipeValues(recipe));
+                group.recipes.push_back(recipe);
             }
             groups.push_back(group);
         }
@@ -390,7 +398,7 @@ class KnobPanelTest : public QObject {
         QTest::keyClicks(seed->field(), "7");
         QTest::keyClick(seed->field(), Qt::Key_Return);
         QCOMPARE(b.committed.count(), 1);
-        QCOMPARE(b.committed[0][2].toLongLong(), 7);
+        QCOMPARE(valueOf(b.committed[0][2]), FieldValue(std::uint64_t{7}));
         QCOMPARE(of_run.count(), 0);
 
         std::vector<Recipe> rates(6);
@@ -510,8 +518,9 @@ class KnobPanelTest : public QObject {
         b.panel.setCompared(sideBySide({Recipe{}, other}, 1));
         QCoreApplication::processEvents();
         for (const KnobSpec& spec : knobTable()) {
-            KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
-            QVERIFY2(row->mapTo(&b.panel, QPoint(row->width(), 0)).x() <= b.panel.width(), spec.key);
+            KnobRow* row = b.panel.row(QString::fromStdString(spec.key->name));
+            QVERIFY2(row->mapTo(&b.panel, QPoint(row->width(), 0)).x() <= b.panel.width(),
+                     spec.key->name.c_str());
             constexpr int kMark = 14;  // ⟳ and the gap before it
             const auto* name = row->findChild<QLabel*>();
             QVERIFY2(name->geometry().right() + (row->toolTip().contains("new run") ? kMark : 0) < 92,
@@ -545,7 +554,7 @@ class KnobPanelTest : public QObject {
             QCoreApplication::processEvents();
             std::vector<QRect> all;
             for (const KnobSpec& spec : knobTable()) {
-                KnobRow* row = b.panel.row(QString::fromUtf8(spec.key));
+                KnobRow* row = b.panel.row(QString::fromStdString(spec.key->name));
                 all.push_back({row->mapTo(&b.panel, QPoint(0, 0)), row->size()});
                 for (QWidget* part : row->findChildren<QWidget*>())
                     if (part->isVisible() && counts(part))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Display texts of the words of a recipe and of the folds.
-#include "core/recipe/recipe.h"
 #include "core/stack/scheme.h"
 #include "widgets/figures/knobs/knob_table.h"
 #include "widgets/figures/stack/sublayer_formula.h"
@@ -54,8 +53,8 @@ constexpr Title kTitles[] = {
 
 #undef T
 
-std::optional<Scheme> schemeOf(const QString& key, const QString& word) {
-    if (key != u"stack.scheme") return std::nullopt;
+std::optional<Scheme> schemeOf(KeyRef key, const QString& word) {
+    if (key->name != "stack.scheme") return std::nullopt;
     const auto words = words_of<Scheme>();
     for (std::size_t i = 0; i < words.size(); ++i)
         if (word == QLatin1String(words[i])) return static_cast<Scheme>(i);
@@ -64,10 +63,10 @@ std::optional<Scheme> schemeOf(const QString& key, const QString& word) {
 
 }  // namespace
 
-QString choiceTitle(const QString& key, const QString& word) {
+QString choiceTitle(KeyRef key, const QString& word) {
     if (const auto scheme = schemeOf(key, word)) return QString::fromUtf8(scheme_row(*scheme).title);
     for (const auto& title : kTitles)
-        if (key == QLatin1String(title.key) && word == QLatin1String(title.word))
+        if (key->name == title.key && word == QLatin1String(title.word))
             return QCoreApplication::translate("KnobTable", title.title);
     if (word == u"true") return QCoreApplication::translate("KnobTable", "On");
     if (word == u"false") return QCoreApplication::translate("KnobTable", "Off");
@@ -86,7 +85,7 @@ bool sameNorms(Scheme a, Scheme b) {
            p.final_norm == q.final_norm && p.residual == q.residual;
 }
 
-QString choiceTip(const QString& key, const QString& word) {
+QString choiceTip(KeyRef key, const QString& word) {
     const auto scheme = schemeOf(key, word);
     if (!scheme) return {};
     const auto lineOf = [&](int layer) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The rows of the knob column. Papers: [E] Emadi, [G] GPAS, [B] Baek, [K] Kan et al. (README).
-#include "core/recipe/recipe.h"
 #include "widgets/figures/knobs/knob_table.h"
 
 #include <QtGlobal>
@@ -45,8 +44,11 @@ bool readsFile(const Recipe& r) {
     return r.train.data.source == DataSource::Text;
 }
 
-// clang-format off
-const KnobSpec kTable[] = {
+}  // namespace
+
+std::span<const KnobSpec> knobTable() {
+    // clang-format off
+static const KnobSpec kTable[] = {
     {InSight, "stack.scheme", T("Scheme"), T("scheme")},
     {InSight, "stack.depth", T("Depth"), T("depth"), {Integer, 1, 48, false, {6, 12, 24}}},
     {InSight, "stack.d_model", T("Width"), T("width"),
@@ -115,14 +117,10 @@ const KnobSpec kTable[] = {
     {Data, "precision", T("Precision"), T("precision")},
     {Data, "precision_policy", T("Rounded"), T("precision policy"), {}, emulated},
 };
-// clang-format on
-
-#undef T
-
-}  // namespace
-
-std::span<const KnobSpec> knobTable() {
+    // clang-format on
     return kTable;
 }
+
+#undef T
 
 }  // namespace normscope::widgets

@@ -2,13 +2,14 @@
 #include "widgets/figures/knobs/knob_table.h"
 
 #include "core/recipe/recipe.h"
-#include "widgets/figures/knobs/recipe_keys.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace normscope::widgets {
 namespace {
+
+constexpr double kExactWhole = 9007199254740992.0;  // 2^53: above it a double skips integers
 
 /// Head counts that the width allows, up to the slider's end; rotary positions need an even head width.
 std::vector<double> headCounts(const StackSpec& stack) {
@@ -29,36 +30,36 @@ std::vector<double> divisorsOf(int number) {
 }  // namespace
 
 KnobScale knobScale(const KnobSpec& spec, const Recipe& recipe) {
-    const QString key = QString::fromUtf8(spec.key);
-    const KeyDomain domain = recipeDomains().value(key);
+    const std::string& key = spec.key->name;
+    const FieldType& type = spec.key->type;
     KnobScale scale;
     scale.kind = spec.range.kind;
     scale.low = spec.range.low;
     scale.high = spec.range.high;
     scale.zero = spec.range.zero;
     scale.detents = spec.range.detents;
-    scale.allowed_low = domain.low;
-    scale.allowed_high = domain.high;
-    scale.low_open = domain.low_open;
+    scale.allowed_low = type.range.low;
+    scale.allowed_high = type.kind == FieldType::Kind::Whole ? kExactWhole : type.range.high;
+    scale.low_open = type.range.low_open;
 
     const StackSpec& stack = recipe.stack;
-    if (key == u"stack.residual_step") {
+    if (key == "stack.residual_step") {
         scale.detents.push_back(1 / std::sqrt(2.0 * stack.depth));
         std::sort(scale.detents.begin(), scale.detents.end());
-    } else if (key == u"stack.d_model") {
+    } else if (key == "stack.d_model") {
         scale.multiple = stack.heads * (stack.position == Position::Rope ? 2 : 1);
         std::erase_if(scale.detents, [&](double d) { return std::fmod(d, scale.multiple) != 0; });
-    } else if (key == u"stack.heads") {
+    } else if (key == "stack.heads") {
         scale.detents = headCounts(stack);
         scale.detents_only = !scale.detents.empty();
-    } else if (key == u"stack.kv_heads") {
+    } else if (key == "stack.kv_heads") {
         scale.detents = divisorsOf(stack.heads);
         scale.detents_only = true;
         scale.high = std::max(2, stack.heads);
-    } else if (key == u"stack.d_ff") {
+    } else if (key == "stack.d_ff") {
         scale.detents.push_back(4 * stack.d_model);
         std::sort(scale.detents.begin(), scale.detents.end());
-    } else if (key == u"schedule.warmup") {
+    } else if (key == "schedule.warmup") {
         scale.high = std::max(1, recipe.train.steps);
     }
     return scale;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/keys.h"
 #include "core/stack/scheme_rows.h"
 #include "widgets/figures/knobs/knob_scale.h"
 
 #include <span>
-
-namespace normscope {
-struct Recipe;
-}
 
 namespace normscope::widgets {
 
@@ -27,12 +24,12 @@ struct KnobRange {
     std::vector<double> detents = {};
 };
 
-/// One knob of the column: its presentation. The allowed values of its key come from the recipe
-/// (recipeDomains), what it does from core/recipe/key_help.h. Texts are source texts of the context
+/// One knob of the column: its presentation. The allowed values of its key and what it does are
+/// those of the recipe's table. Texts are source texts of the context
 /// "KnobTable".
 struct KnobSpec {
     KnobSection section;
-    const char* key;       ///< "stack.residual_step"
+    KeyRef key;            ///< stack.residual_step
     const char* label;     ///< "Δt"
     const char* name;      ///< for screen readers and messages: "residual step"
     KnobRange range = {};  ///< numbers only
@@ -49,12 +46,12 @@ std::span<const KnobSpec> knobTable();
 KnobScale knobScale(const KnobSpec& spec, const Recipe& recipe);
 
 /// The display text of a word: "Pre-LN" for scheme pre.
-QString choiceTitle(const QString& key, const QString& word);
+QString choiceTitle(KeyRef key, const QString& word);
 
 /// Whether two schemes are one map under two names (Peri-LN and Sandwich-LN).
 bool sameNorms(Scheme a, Scheme b);
 
 /// The tooltip of a word: a scheme's sub-layer with its source. May be empty.
-QString choiceTip(const QString& key, const QString& word);
+QString choiceTip(KeyRef key, const QString& word);
 
 }  // namespace normscope::widgets

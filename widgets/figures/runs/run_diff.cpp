@@ -53,7 +53,7 @@ LeavesByKey leavesOf(const Recipe& recipe) {
     LeavesByKey leaves;
     Recipe compared = without_planned_steps(recipe);
     compared.watch.clear();  // it changes nothing of a run
-    for (auto& [key, value] : key_values(compared, true)) {
+    for (auto& [key, value] : key_values(compared)) {
         std::string name = key;
         for (const std::string list : {"stack.layers.", "probes."}) {
             if (key.rfind(list, 0) != 0) continue;

@@ -35,8 +35,7 @@ std::string identity(const Recipe& recipe, const std::string& by) {
 /// Whether any recipe has the key, in or outside lists.
 bool isKey(const std::string& by, const std::vector<const Recipe*>& recipes) {
     if (by == "seed" || by == "scheme") return true;
-    for (const auto& [key, role] : key_roles())
-        if (key == by) return true;
+    if (const RecipeKey* key = find_key(by); key && !key->is_list()) return true;
     return std::any_of(recipes.begin(), recipes.end(),
                        [&](const Recipe* recipe) { return keyValueText(*recipe, by).has_value(); });
 }

@@ -200,7 +200,7 @@ QString titleOf(const SweepSlice& slice, SweepValue value) {
 
 QString sweepKeyName(const std::string& key) {
     for (const KnobSpec& spec : knobTable())
-        if (key == spec.key) {
+        if (key == spec.key->name) {
             const QString label = QCoreApplication::translate("KnobTable", spec.label);
             // "Learning rate" within a sentence; GPAS, Δt and τ as they are.
             const bool word =
@@ -213,7 +213,7 @@ QString sweepKeyName(const std::string& key) {
 QString sweepValueName(const SweepAxis& axis, std::size_t value) {
     const QString text = QString::fromStdString(axis.values[value]);
     if (!isNumeric(axis)) {
-        if (axis.key == "stack.scheme") return choiceTitle(QString::fromStdString(axis.key), text);
+        if (axis.key == "stack.scheme") return choiceTitle("stack.scheme", text);
         return text;
     }
     const bool as_powers = std::any_of(axis.values.begin(), axis.values.end(), [](const std::string& other) {

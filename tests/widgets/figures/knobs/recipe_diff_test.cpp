@@ -36,7 +36,8 @@ class RecipeDiffTest : public QObject {
         now.train.data.path = "/books/moby.txt";
         const auto differences = recipeDifferences(Recipe{}, now);
         QStringList lines;
-        for (const auto& d : differences) lines << d.key + " | " + d.label + " | " + d.base + " | " + d.now;
+        for (const auto& d : differences)
+            lines << QString::fromStdString(d.key->name) + " | " + d.label + " | " + d.base + " | " + d.now;
         QCOMPARE(lines,
                  QStringList({"stack.block | Family | GPT-2 | LLaMA", "stack.gpas.enabled | GPAS | Off | On",
                               "stack.gpas.activation | GPAS function | SiLU | Tanh",

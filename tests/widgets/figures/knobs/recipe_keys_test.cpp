@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/figures/knobs/recipe_keys.h"
-
 #include "core/base/error.h"
-#include "core/recipe/recipe.h"
+#include "core/recipe/keys.h"
 #include "tests/support/test_main.h"
+#include "widgets/figures/knobs/key_text.h"
 #include "widgets/figures/knobs/knob_table.h"
 
 #include <QTest>
+#include <algorithm>
 #include <cmath>
 
 using namespace normscope;
 using namespace normscope::widgets;
+
+namespace {
+
+/// As a knob sets it: numbers in the type of their key.
+void setKey(Recipe& recipe, KeyRef key, const FieldValue& value) {
+    const auto number = number_of(value);
+    key->set(recipe, number && key->type.kind != FieldType::Kind::Whole ? keyValue(key, *number) : value);
+}
+
+}  // namespace
 
 class RecipeKeysTest : public QObject {
     Q_OBJECT
@@ -19,24 +29,24 @@ class RecipeKeysTest : public QObject {
     void readsByPath() {
         Recipe recipe;
         recipe.stack.residual_step = 0.2;
-        QCOMPARE(recipeKey(recipe, "stack.residual_step"), QVariant(0.2));
-        QCOMPARE(recipeKey(recipe, "stack.depth").toInt(), 12);
-        QCOMPARE(recipeKey(recipe, "stack.scheme").toString(), QStringLiteral("pre"));
-        QCOMPARE(recipeKey(recipe, "optimizer.lr"), QVariant(3e-3));
-        QCOMPARE(recipeKey(recipe, "seed").toULongLong(), 42ull);
-        QCOMPARE(recipeKey(recipe, "stack.gpas.enabled"), QVariant(false));
-        QVERIFY(!recipeKey(recipe, "stack.nothing").isValid());
+        QCOMPARE(recipe_key("stack.residual_step").get(recipe), FieldValue(0.2));
+        QCOMPARE(recipe_key("stack.depth").get(recipe), FieldValue(std::uint64_t{12}));
+        QCOMPARE(keyText(recipe_key("stack.scheme").get(recipe)), QStringLiteral("pre"));
+        QCOMPARE(recipe_key("optimizer.lr").get(recipe), FieldValue(3e-3));
+        QCOMPARE(recipe_key("seed").get(recipe), FieldValue(std::uint64_t{42}));
+        QCOMPARE(recipe_key("stack.gpas.enabled").get(recipe), FieldValue(false));
+        QVERIFY(!find_key("stack.nothing"));
     }
 
     void writesByPath() {
         Recipe recipe;
-        setRecipeKey(recipe, "stack.residual_step", 0.2);
-        setRecipeKey(recipe, "stack.depth", 24.0);  // as sent by a slider
-        setRecipeKey(recipe, "stack.scheme", "post");
-        setRecipeKey(recipe, "stack.norm.eps", 0);
-        setRecipeKey(recipe, "stack.gpas.enabled", true);
-        setRecipeKey(recipe, "seed", QVariant::fromValue<qulonglong>(18446744073709551615ull));
-        setRecipeKey(recipe, "data.path", "/x/ä.txt");
+        setKey(recipe, "stack.residual_step", 0.2);
+        setKey(recipe, "stack.depth", 24.0);  // as sent by a slider
+        setKey(recipe, "stack.scheme", "post");
+        setKey(recipe, "stack.norm.eps", 0);
+        setKey(recipe, "stack.gpas.enabled", true);
+        setKey(recipe, "seed", std::uint64_t{18446744073709551615u});
+        setKey(recipe, "data.path", "/x/ä.txt");
         QCOMPARE(recipe.stack.residual_step, 0.2);
         QCOMPARE(recipe.stack.depth, 24);
         QVERIFY(recipe.stack.scheme == Scheme::Post);
@@ -50,75 +60,73 @@ class RecipeKeysTest : public QObject {
     void everyValueWritesBack() {
         Recipe recipe, copy;
         recipe.train.data.path = "x";
-        const auto values = recipeValues(recipe);
+        const auto values = key_values(recipe);
         QVERIFY(values.size() > 40);
-        for (auto it = values.begin(); it != values.end(); ++it) setRecipeKey(copy, it.key(), it.value());
-        QCOMPARE(recipeValues(copy), values);
+        for (const auto& [key, value] : values) setKey(copy, recipe_key(key), value);
+        QVERIFY(key_values(copy) == values);
     }
 
     void rejectsAndLeavesTheRecipe() {
         Recipe recipe;
-        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.temperature", 0), InputError);
-        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.depth", 2.5), InputError);
-        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.deepness", 3), InputError);
-        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.scheme", "prae"), InputError);
-        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "precision_policy", "mixed"), InputError);
-        QVERIFY_EXCEPTION_THROWN(setRecipeKey(recipe, "stack.residual_step", std::nan("")), InputError);
-        QCOMPARE(recipeValues(recipe), recipeValues(Recipe{}));
+        QVERIFY_EXCEPTION_THROWN(setKey(recipe, "stack.temperature", 0), InputError);
+        QVERIFY_EXCEPTION_THROWN(setKey(recipe, "stack.depth", 2.5), InputError);
+        QVERIFY_EXCEPTION_THROWN(setKey(recipe, "stack.deepness", 3), InputError);
+        QVERIFY_EXCEPTION_THROWN(setKey(recipe, "stack.scheme", "prae"), InputError);
+        QVERIFY_EXCEPTION_THROWN(setKey(recipe, "precision_policy", "mixed"), InputError);
+        QVERIFY_EXCEPTION_THROWN(setKey(recipe, "stack.residual_step", std::nan("")), InputError);
+        QVERIFY(key_values(recipe) == key_values(Recipe{}));
     }
 
     void sizesFollow() {
         Recipe complete;
         complete.stack.d_ff = 256;
         complete.stack.kv_heads = 4;
-        setRecipeKey(complete, "stack.d_model", 128);
-        setRecipeKey(complete, "stack.heads", 8);
+        setKey(complete, "stack.d_model", 128);
+        setKey(complete, "stack.heads", 8);
         QCOMPARE(complete.stack.d_ff, 512);
         QCOMPARE(complete.stack.kv_heads, 8);
 
         Recipe odd;
         odd.stack.d_ff = 100;
         odd.stack.kv_heads = 2;
-        setRecipeKey(odd, "stack.d_model", 128);
-        setRecipeKey(odd, "stack.heads", 8);
+        setKey(odd, "stack.d_model", 128);
+        setKey(odd, "stack.heads", 8);
         QCOMPARE(odd.stack.d_ff, 100);
         QCOMPARE(odd.stack.kv_heads, 2);
     }
 
     void blocksBringTheirDefaults() {
         Recipe recipe;
-        setRecipeKey(recipe, "stack.block", "llama");
+        setKey(recipe, "stack.block", "llama");
         QVERIFY(recipe.stack.norm.kind == NormKind::RmsNorm);
         QVERIFY(!recipe.stack.bias);
     }
 
     void domainsAreTheRecipesOwn() {
-        const auto& domains = recipeDomains();
-        QVERIFY(domains.value("stack.temperature").low_open);
-        QCOMPARE(domains.value("stack.depth").high, 4096.0);
-        QVERIFY(domains.value("stack.scheme").words.contains("lns"));
-        QVERIFY(domains.value("data.path").kind == KeyDomain::Kind::Text);
-        QVERIFY(domains.value("stack.gpas.enabled").kind == KeyDomain::Kind::Flag);
-        const auto values = recipeValues({});
-        for (auto it = values.begin(); it != values.end(); ++it)
-            QVERIFY2(domains.contains(it.key()), qPrintable(it.key()));
+        const auto type = [](const char* key) { return recipe_key(key).type; };
+        QVERIFY(type("stack.temperature").range.low_open);
+        QCOMPARE(type("stack.depth").range.high, 4096.0);
+        QVERIFY(std::ranges::count(type("stack.scheme").words, std::string_view("lns")) == 1);
+        QVERIFY(type("data.path").kind == FieldType::Kind::Text);
+        QVERIFY(type("stack.gpas.enabled").kind == FieldType::Kind::Flag);
+        for (const auto& [key, value] : key_values({})) QVERIFY2(find_key(key), key.c_str());
     }
 
     void everyKnobHasAKeyAndUsableEnds() {
         for (const KnobSpec& spec : knobTable()) {
-            const QString key = QString::fromUtf8(spec.key);
-            QVERIFY2(recipeDomains().contains(key), spec.key);
-            const KeyDomain domain = recipeDomains().value(key);
+            const KeyRef key = spec.key;
+            QVERIFY2(find_key(key->name) == &*key, key->name.c_str());
             Recipe recipe;
-            if (domain.kind == KeyDomain::Kind::Word) {
-                for (const QString& word : domain.words) setRecipeKey(recipe, key, word);
-            } else if (domain.kind == KeyDomain::Kind::Integer || domain.kind == KeyDomain::Kind::Real) {
+            if (key->type.kind == FieldType::Kind::Word) {
+                for (const char* word : key->type.words) setKey(recipe, key, word);
+            } else if (key->type.is_number()) {
                 const KnobScale scale = knobScale(spec, recipe);
-                QCOMPARE(scale.isInteger(), domain.kind == KeyDomain::Kind::Integer);
+                QCOMPARE(scale.isInteger(), key->type.is_integer());
                 for (int i = 0; i <= 20; ++i) {
                     const double value = valueAt(scale, i / 20.0);
-                    QVERIFY2(isAllowed(scale, value), spec.key);
-                    setRecipeKey(recipe, key, value);  // throws where the slider leaves the recipe's range
+                    QVERIFY2(isAllowed(scale, value), key->name.c_str());
+                    key->set(recipe,
+                             keyValue(key, value));  // throws where the slider leaves the recipe's range
                 }
             }
         }
@@ -131,7 +139,7 @@ class RecipeKeysTest : public QObject {
         recipe.train.steps = 500;
         const auto scaleOf = [&](const char* key) {
             for (const KnobSpec& spec : knobTable())
-                if (QString::fromUtf8(spec.key) == QLatin1String(key)) return knobScale(spec, recipe);
+                if (spec.key->name == key) return knobScale(spec, recipe);
             return KnobScale{};
         };
         QCOMPARE(scaleOf("stack.residual_step").detents, (std::vector<double>{0.1, 1 / std::sqrt(24.0), 1}));
@@ -150,8 +158,8 @@ class RecipeKeysTest : public QObject {
         QCOMPARE(choiceTitle("optimizer.kind", "muon"), QStringLiteral("Muon"));
         QCOMPARE(choiceTitle("stack.bias", "false"), QStringLiteral("Off"));
         for (const KnobSpec& spec : knobTable())  // no raw word of the file is shown
-            for (const QString& word : recipeDomains().value(QString::fromUtf8(spec.key)).words) {
-                const QString title = choiceTitle(QString::fromUtf8(spec.key), word);
+            for (const char* word : spec.key->type.words) {
+                const QString title = choiceTitle(spec.key, word);
                 QVERIFY2(!title.contains(u'_') && title[0].isUpper(), qPrintable(title));
             }
     }
@@ -161,10 +169,10 @@ class RecipeKeysTest : public QObject {
         recipe.stack.d_model = 96;
         recipe.stack.heads = 12;
         recipe.stack.kv_heads = 4;
-        setRecipeKey(recipe, "stack.heads", 6);
+        setKey(recipe, "stack.heads", 6);
         QCOMPARE(recipe.stack.kv_heads, 2);
-        setRecipeKey(recipe, "stack.kv_heads", 6);
-        setRecipeKey(recipe, "stack.heads", 3);
+        setKey(recipe, "stack.kv_heads", 6);
+        setKey(recipe, "stack.heads", 3);
         QCOMPARE(recipe.stack.kv_heads, 3);
     }
 };
