@@ -234,6 +234,7 @@ function(normscope_join_tests)
         continue()
       endif()
       get_filename_component(folder ${source} DIRECTORY)
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})  # the header follows its includes
       file(STRINGS ${source} lines REGEX "^#include ")
       foreach(line ${lines})
         string(REGEX REPLACE "^#include [\"<](.*)[\">].*" "\\1" name ${line})

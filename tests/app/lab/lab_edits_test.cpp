@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What an edit leaves on screen: colours, the old curve, the time that a training will take.
+#include "app/lab/state/training_time.h"
 #include "core/session/session.h"
 #include "lab_bench.h"
 #include "tests/support/test_main.h"

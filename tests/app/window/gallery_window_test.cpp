@@ -406,7 +406,8 @@ class GalleryWindowTest : public QObject {
         };
         PendingRequests requests;
         const auto runs = std::make_unique<GalleryRuns>(
-            lab, requests, folder.filePath("gallery"), [](const auto& work) { work(); }, deliver);
+            lab.sweeps(), lab.devices(), requests, folder.filePath("gallery"),
+            [](const auto& work) { work(); }, deliver);
         runs->setEntries({smallEntry("e-small", "Small losses")});
         runs->read();
         QTRY_COMPARE(replies.size(), std::size_t(1));
