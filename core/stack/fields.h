@@ -86,6 +86,8 @@ struct HotKnobs {
     bool operator==(const HotKnobs&) const = default;
 };
 
+using HotKnob = double HotKnobs::*;
+
 /// The effect of a change of a key on a run, and the key that it follows. Defined where the key is listed,
 /// and used by the knobs, the events, undo, checkpoints and the command line.
 struct Role {
@@ -95,14 +97,14 @@ struct Role {
         Observes,  ///< changes what is recorded of a run, but not its results
     };
     Effect effect = Effect::Restarts;
-    const char* label = "";            ///< hot: its name in events
-    double HotKnobs::*knob = nullptr;  ///< hot: its value in a run
-    const char* follows = "";          ///< the key, or the group, that this one follows
+    const char* label = "";    ///< hot: its name in events
+    HotKnob knob = nullptr;    ///< hot: its value in a run
+    const char* follows = "";  ///< the key, or the group, that this one follows
     /// A size that was `times` the followed one remains so; else it remains a divisor where it was. 0: reset
     /// to auto.
     int times = 0;
 };
-inline constexpr Role hot(const char* label, double HotKnobs::*knob) {
+inline constexpr Role hot(const char* label, HotKnob knob) {
     return {Role::Effect::Hot, label, knob, "", 0};
 }
 inline constexpr Role observes() {

@@ -21,7 +21,7 @@ constexpr std::size_t most_chunks = 4096;  ///< whose offsets are queried one by
 constexpr int deepest = 64;                ///< a session needs 7
 
 /// Thrown to reject the file.
-struct Rejection {
+struct FileRejection {
     std::string why;
 };
 
@@ -40,7 +40,7 @@ class Walk {
     void group(hid_t group, int depth) {
         attributes(group);
         if (depth == deepest)
-            throw Rejection{"groups are nested more than " + std::to_string(deepest) + " deep"};
+            throw FileRejection{"groups are nested more than " + std::to_string(deepest) + " deep"};
         std::vector<std::string> names;
         passing_over_errors([&] { names = hdf5::children(group); });
         for (const auto& name : names) passing_over_errors([&] { member(group, name, depth); });
@@ -51,7 +51,7 @@ class Walk {
         H5L_info_t link{};
         if (H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) < 0) return;
         if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT)
-            throw Rejection{"\"" + name + "\" is a link to another file, allowed: links within the file"};
+            throw FileRejection{"\"" + name + "\" is a link to another file, allowed: links within the file"};
         if (!hdf5::exists(group, name)) return;
         const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT));
         H5O_info_t info{};
@@ -70,7 +70,8 @@ class Walk {
         } catch (const InputError&) {
             // A reader that asks for one of them by name compares it with what could not be decoded: whether
             // that crashes depends on what the memory holds (HDF5 1.10.8).
-            throw Rejection{"its attributes are damaged, allowed: a file that can be walked from end to end"};
+            throw FileRejection{
+                "its attributes are damaged, allowed: a file that can be walked from end to end"};
         }
         for (const auto& name : names) passing_over_errors([&] { attribute(object, name); });
     }
@@ -94,8 +95,8 @@ class Walk {
         if (!creation.valid() || !type.valid()) return;
         const H5D_layout_t layout = H5Pget_layout(creation);
         if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0)
-            throw Rejection{"the values of \"" + name +
-                            "\" lie in another file, allowed: values in the file itself"};
+            throw FileRejection{"the values of \"" + name +
+                                "\" lie in another file, allowed: values in the file itself"};
         const hdf5::Shape shape = hdf5::dataset_shape(dataset);
         H5Dget_storage_size(dataset);  // visits the whole index of chunks
         if (layout == H5D_CHUNKED && !shape.empty() && chunks(creation, shape) > most_chunks) return;
@@ -167,7 +168,7 @@ std::string walk_file(const std::string& path) {
             const auto opened = hdf5::open_for_reading(path);
             Walk().group(Handle(H5Gopen2(opened.file, "/", H5P_DEFAULT)), 0);
         });
-    } catch (const Rejection& rejection) {
+    } catch (const FileRejection& rejection) {
         return rejection.why;
     }
     return {};

@@ -21,7 +21,7 @@ Recipe filled(const Recipe& base, const Recipe& now) {
 std::vector<KeyRef> differing(const Recipe& base, const Recipe& now) {
     std::vector<KeyRef> keys;
     for (const RecipeKey& key : recipe_keys()) {
-        const bool ignored = key.is_list() && key.role.effect == Role::Effect::Observes;
+        const bool ignored = key.is_list() && key.role.effect == normscope::Role::Effect::Observes;
         if (!ignored && !key.same(base, now)) keys.push_back(key);
     }
     return keys;
