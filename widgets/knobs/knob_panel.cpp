@@ -185,7 +185,7 @@ KnobPanel::Row KnobPanel::makeRow(const KnobSpec& spec) {
     const bool text = key->type.kind == FieldType::Kind::Text;
     const Row row = key->type.is_number() ? makeNumber(spec) : text ? makePath(spec) : makeChoice(spec);
     row.widget->setObjectName(QString::fromStdString(key->name));
-    const bool restarts = key->role.effect == Role::Effect::Restarts;
+    const bool restarts = key->role.effect == normscope::Role::Effect::Restarts;
     row.widget->setRestarts(restarts);
     row.widget->setToolTip(knobText(key->help) +
                            (restarts ? u'\n' + tr("A change starts a new run.") : QString()));
