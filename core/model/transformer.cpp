@@ -64,12 +64,19 @@ Buffer<T> uploaded(Device& device, const std::vector<T>& values) {
     return buffer;
 }
 
+/// The same device. InputError where it has no arithmetic of T, before anything is allocated on it.
+template <class T>
+Device* with_arithmetic(Device* device) {
+    device->pass_ops<T>();
+    return device;
+}
+
 }  // namespace
 
 template <class T>
 Transformer<T>::Transformer(const StackSpec& spec, std::uint64_t seed, Device& device)
     : numerics{spec.residual_step, spec.temperature, spec.norm.eps},
-      device_(&device),
+      device_(with_arithmetic<T>(&device)),
       spec_(spec),
       table_(spec),
       rules_(all_rules(spec)),
@@ -86,7 +93,7 @@ template <class T>
 template <class U>
 Transformer<T>::Transformer(const Transformer<U>& other, int first_layer, int layers, bool embedding)
     : numerics(other.numerics),
-      device_(&other.device()),
+      device_(with_arithmetic<T>(&other.device())),
       spec_(excerpt_of(other.spec(), other.rules(), first_layer, layers, embedding)),
       table_(spec_),
       rules_(other.rules().begin() + 2 * first_layer, other.rules().begin() + 2 * (first_layer + layers)),
