@@ -202,7 +202,7 @@ function(normscope_test source)
   if(NORMSCOPE_SANITIZE)  # three to ten times slower
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800)
   else()
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)  # on a slow processor, beside others
   endif()
 endfunction()
 

@@ -18,7 +18,7 @@ Recordings::Recordings(LabState& state, Edits& edits) : state_(state), edits_(ed
     state_.onReply(io, &IoWorker::recordingsListed, this, &Recordings::listed);
     state_.onReply(io, &IoWorker::curveRead, this, &Recordings::curveRead);
     state_.onReply(io, &IoWorker::recordingTrashed, this, &Recordings::trashed);
-    state_.onReply(io, &IoWorker::interruptedFound, this, &Recordings::interruptedFound);
+    connect(io, &IoWorker::interruptedFound, this, &Recordings::interruptedFound);
 }
 
 void Recordings::list() {

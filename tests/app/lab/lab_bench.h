@@ -58,7 +58,7 @@ struct LabBench {
         QSignalSpy found(&lab->recordings(), &app::Recordings::interruptedFound);
         lab->recordings().findInterrupted();
         if (found.isEmpty()) found.wait();
-        if (found.isEmpty()) throw std::runtime_error("findInterrupted() did not answer");
+        if (found.count() != 1) throw std::runtime_error("findInterrupted() did not answer once");
         return found[0][0].value<QList<app::InterruptedRun>>();
     }
 };
