@@ -33,15 +33,15 @@ QString namesExcept(const QStringList& names, const std::vector<ColumnContent>& 
 }  // namespace
 
 FindingsBand::FindingsBand(std::function<FindingsContent()> content, QWidget* parent)
-    : QWidget(parent), content_(std::move(content)), layout_(new QHBoxLayout(this)) {
+    : QWidget(parent),
+      content_(std::move(content)),
+      later_(this, kFindingsBandInterval, [this] { refresh(); }),
+      layout_(new QHBoxLayout(this)) {
     setObjectName(QStringLiteral("findingsBand"));
     setAccessibleName(tr("Findings"));
     setFixedHeight(kHeight);
     layout_->setContentsMargins(kFindingsBandLeft, kFindingsBandTop, kFindingsBandLeft, kFindingsBandTop);
     layout_->setSpacing(kFindingsBandGap);
-    later_.setSingleShot(true);
-    later_.setInterval(kFindingsBandInterval);
-    connect(&later_, &QTimer::timeout, this, &FindingsBand::refresh);
     more_ = new QLabel(this);
     more_->setObjectName(QStringLiteral("moreRuns"));
     more_->setFont(sized(font(), kFindingsBandSmall));
@@ -76,7 +76,7 @@ void FindingsBand::setStories(const QStringList& names, const QStringList& title
 }
 
 void FindingsBand::refreshLater() {
-    if (!later_.isActive()) later_.start();
+    later_.request();
 }
 
 /// The columns that fit into a width, in the order of the groups.

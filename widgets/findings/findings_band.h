@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/throttle.h"
 #include "widgets/findings/findings_content.h"
-
-#include <QTimer>
 
 class QHBoxLayout;
 class QLabel;
@@ -57,7 +56,7 @@ class FindingsBand : public QWidget {
     QWidget* right() const;
 
     std::function<FindingsContent()> content_;
-    QTimer later_;
+    Throttle later_;
     QHBoxLayout* layout_;
     std::vector<FindingsColumn*> columns_;
     QLabel* more_;

@@ -54,7 +54,15 @@ QMenu* popUpMenu(QToolButton* button) {
 }  // namespace
 
 PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidget* parent)
-    : QFrame(parent), source_(source), panel_(panel), options_{{panel, {}}}, plot_(new PlotView(this)) {
+    : QFrame(parent),
+      source_(source),
+      panel_(panel),
+      options_{{panel, {}}},
+      later_(this, kPendingDelay,
+             [this] {
+                 if (isVisible()) draw(source_.figureKey(panel_, options_[panel_]));
+             }),
+      plot_(new PlotView(this)) {
     header_ = new QWidget(this);
     header_->setObjectName(QStringLiteral("header"));
     header_->setFixedHeight(kPanelCellHeaderHeight);
@@ -110,11 +118,6 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     column->addWidget(header_);
     column->addWidget(plot_, 1);
 
-    later_.setSingleShot(true);
-    later_.setInterval(kPendingDelay);
-    connect(&later_, &QTimer::timeout, this, [this] {
-        if (isVisible()) draw(source_.figureKey(panel_, options_[panel_]));
-    });
     plot_->setTitleShown(false);
     connect(plot_, &PlotView::focusRequested, this, &PanelCell::focusRequested);
     connect(plot_, &PlotView::helpRequested, this, &PanelCell::helpRequested);
@@ -221,14 +224,14 @@ void PanelCell::refresh() {
     if (drawn_ == key) return;
     // While knobs move in quick succession, what waits for its measurement is not redrawn for each new name.
     if (drawn_ && key.pendingAs(*drawn_)) {
-        if (!later_.isActive()) later_.start();
+        later_.request();
         return;
     }
     draw(std::move(key));
 }
 
 void PanelCell::draw(FigureKey key) {
-    later_.stop();
+    later_.cancel();
     drawn_ = std::move(key);
     Q_EMIT figureAsked();
     Figure figure = source_.figure(panel_, options_[panel_]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/throttle.h"
 #include "widgets/figures/parts/panel.h"
 #include "widgets/panels/figure_source.h"
 #include "widgets/plots/plot_view.h"
 
 #include <QFrame>
-#include <QTimer>
 #include <map>
 #include <optional>
 #include <string>
@@ -80,7 +80,7 @@ class PanelCell : public QFrame {
     std::map<std::string, PlotViewState> views_;
     bool dirty_ = true;
     std::optional<FigureKey> drawn_;  ///< the inputs of the shown figure
-    QTimer later_;
+    Throttle later_;
     QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
     bool large_ = false;  ///< text of 18 px or more

@@ -29,7 +29,8 @@ SweepView::SweepView(QWidget* parent)
       colour_(new ChoiceBox(this)),
       map_(new PlotView(this)),
       curves_(new PlotView(this)),
-      detail_(new SweepDetail(this)) {
+      detail_(new SweepDetail(this)),
+      later_(this, kSweepViewInterval, [this] { refresh(); }) {
     setObjectName(QStringLiteral("sweepView"));
     setAccessibleName(tr("Map of the sweep"));
     setAutoFillBackground(true);
@@ -57,9 +58,6 @@ SweepView::SweepView(QWidget* parent)
     row->addLayout(left, 1);
     row->addWidget(detail_);
 
-    later_.setSingleShot(true);
-    later_.setInterval(kSweepViewInterval);
-    connect(&later_, &QTimer::timeout, this, &SweepView::refresh);
     connect(colour_, &QComboBox::currentIndexChanged, this, [this] {
         const auto value = static_cast<SweepValue>(colour_->currentData().toInt());
         if (value != SweepValue::Scalar) setValue(value);
@@ -171,7 +169,7 @@ void SweepView::setSweep(const ShownSweep* sweep) {
 }
 
 void SweepView::updateSweep() {
-    if (!later_.isActive()) later_.start();
+    later_.request();
 }
 
 void SweepView::setRuns(std::vector<RecordedRun> runs) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/throttle.h"
 #include "widgets/sweep/sweep_detail.h"
 
 #include <QStringList>
-#include <QTimer>
 #include <QWidget>
 #include <optional>
 #include <vector>
@@ -89,7 +89,7 @@ class SweepView : public QWidget {
     SweepSlice slice_;
     SweepValue value_ = SweepValue::FinalLoss;
     std::optional<SweepCells> marked_;
-    QTimer later_;
+    Throttle later_;
 };
 
 }  // namespace normscope::widgets

@@ -31,14 +31,12 @@ RecordingsController::RecordingsController(Lab& lab, const Places& places, const
       places_(places),
       folder_(folder),
       banner_(banner),
-      drawer_(new RunsDrawer(places.panels, places.window)) {
+      drawer_(new RunsDrawer(places.panels, places.window)),
+      list_later_(this, kListAgain, [this] {
+          if (isShown()) lab_.recordings().list();
+      }) {
     places_.window->setAcceptDrops(true);
     places_.window->installEventFilter(this);
-    list_later_.setSingleShot(true);
-    list_later_.setInterval(kListAgain);
-    connect(&list_later_, &QTimer::timeout, this, [this] {
-        if (isShown()) lab_.recordings().list();
-    });
     connect(&lab_, &Lab::runsChanged, this, [this] {
         if (drawer_->isVisible()) showCompared();
         listLater();
@@ -77,7 +75,7 @@ bool RecordingsController::isShown() const {
 }
 
 void RecordingsController::listLater() {
-    if (isShown() && !list_later_.isActive()) list_later_.start();
+    if (isShown()) list_later_.request();
 }
 
 void RecordingsController::showCompared() {

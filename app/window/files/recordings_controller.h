@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/throttle.h"
+
 #include <QList>
 #include <QObject>
 #include <QPointer>
 #include <QString>
 #include <QStringList>
-#include <QTimer>
 #include <utility>
 
 class QDropEvent;
@@ -69,7 +70,7 @@ class RecordingsController : public QObject {
     widgets::RunsDrawer* drawer_;
     QPointer<widgets::SpaceDialog> space_;
     QLabel* drop_target_ = nullptr;  ///< over the panels while a recording is dragged to them
-    QTimer list_later_;
+    widgets::Throttle list_later_;
     QStringList trashing_;  ///< ordered in the window of space, not moved yet
     Moved trashed_;         ///< moved by its last order: now, before
     int moved_ = 0;         ///< recordings in trashed_

@@ -150,13 +150,14 @@ QStringList comparisonNames(const Lab& lab) {
 }
 
 RunsController::RunsController(Lab& lab, const SweepController& sweeps, const Views& views, QWidget* window)
-    : QObject(window), lab_(lab), sweeps_(sweeps), views_(views), window_(window), presets_(namedPresets()) {
-    for (const auto& [timer, run] : {std::pair{&show_later_, &RunsController::show},
-                                     std::pair{&title_later_, &RunsController::showLate}}) {
-        timer->setSingleShot(true);
-        timer->setInterval(kInterval);
-        connect(timer, &QTimer::timeout, this, run);
-    }
+    : QObject(window),
+      lab_(lab),
+      sweeps_(sweeps),
+      views_(views),
+      window_(window),
+      presets_(namedPresets()),
+      show_later_(this, kInterval, [this] { show(); }),
+      title_later_(this, kInterval, [this] { showLate(); }) {
     connectLab();
     connectStrip();
     connectKnobs();
@@ -175,9 +176,7 @@ void RunsController::connectLab() {
             views_.stack->select(lab_.view().selectedLayer(), views_.stack->selectedSublayer());
         showRibbons();
     });
-    const auto later = [this] {
-        if (!title_later_.isActive()) title_later_.start();
-    };
+    const auto later = [this] { title_later_.request(); };
     connect(&lab_, &Lab::trainingChanged, this, later);
     connect(&lab_.measurement(), &Measurement::changed, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
@@ -189,7 +188,7 @@ void RunsController::connectLab() {
 /// While a knob is dragged the figures come first: they would wait for chips, knobs and stack at every move.
 void RunsController::showSoon() {
     if (!lab_.knobs().dragging()) return show();
-    if (!show_later_.isActive()) show_later_.start();
+    show_later_.request();
 }
 
 void RunsController::showLate() {
@@ -252,7 +251,7 @@ void RunsController::connectStack() {
 }
 
 void RunsController::show() {
-    show_later_.stop();
+    show_later_.cancel();
     const widgets::RunGroups& groups = lab_.view().groups();
     const std::vector<std::size_t> shown = lab_.view().onePerGroup();
     std::vector<Recipe> recipes;

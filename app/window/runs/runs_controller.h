@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/throttle.h"
 #include "widgets/figures/knobs/recipe_diff.h"
 
 #include <QObject>
 #include <QStringList>
-#include <QTimer>
 #include <vector>
 
 class QPoint;
@@ -69,8 +69,8 @@ class RunsController : public QObject {
     const Views views_;
     QWidget* window_;
     std::vector<widgets::NamedRecipe> presets_;
-    QTimer show_later_;   ///< limits the update rate of chips, knobs and stack during a drag
-    QTimer title_later_;  ///< and that of the title and the ribbons during training
+    widgets::Throttle show_later_;   ///< updates chips, knobs and stack during a drag
+    widgets::Throttle title_later_;  ///< updates the title and the ribbons during training
 };
 
 }  // namespace normscope::app

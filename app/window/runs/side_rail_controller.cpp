@@ -26,12 +26,10 @@ QStringList eventsOf(const RunData& run, qint64 step) {
 
 }  // namespace
 
-SideRailController::SideRailController(Lab& lab, SideRail& rail) : QObject(&rail), lab_(lab), rail_(rail) {
-    later_.setSingleShot(true);
-    later_.setInterval(kRailInterval);
-    connect(&later_, &QTimer::timeout, this, &SideRailController::refresh);
+SideRailController::SideRailController(Lab& lab, SideRail& rail)
+    : QObject(&rail), lab_(lab), rail_(rail), later_(this, kRailInterval, [this] { refresh(); }) {
     const auto later = [this] {
-        if (rail_.isVisible() && !later_.isActive()) later_.start();
+        if (rail_.isVisible()) later_.request();
     };
     connect(&rail_, &SideRail::shown, this, &SideRailController::refresh);
     connect(&lab_, &Lab::runsChanged, this, later);

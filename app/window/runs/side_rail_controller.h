@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/throttle.h"
+
 #include <QObject>
-#include <QTimer>
 
 namespace normscope::widgets {
 class SideRail;
@@ -25,7 +26,7 @@ class SideRailController : public QObject {
 
     Lab& lab_;
     widgets::SideRail& rail_;
-    QTimer later_;
+    widgets::Throttle later_;
 };
 
 }  // namespace normscope::app

@@ -18,12 +18,9 @@ constexpr double kNear = 0.05;       // a knob within 5 % of its value in the st
 }  // namespace
 
 StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
-    : QObject(parent), lab_(lab), strip_(strip) {
-    later_.setSingleShot(true);
-    later_.setInterval(kStoryInterval);
-    connect(&later_, &QTimer::timeout, this, &StoryGuide::follow);
+    : QObject(parent), lab_(lab), strip_(strip), later_(this, kStoryInterval, [this] { follow(); }) {
     const auto later = [this] {
-        if (strip_.story() && !later_.isActive()) later_.start();
+        if (strip_.story()) later_.request();
     };
     for (const auto signal : {&Lab::runsChanged, &Lab::viewChanged, &Lab::trainingChanged})
         connect(&lab_, signal, this, later);

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/run/stories/story_check.h"
+#include "widgets/common/throttle.h"
 
 #include <QObject>
-#include <QTimer>
 #include <optional>
 
 namespace normscope::widgets {
@@ -49,7 +49,7 @@ class StoryGuide : public QObject {
     std::size_t done_ = 0;             ///< actions of the step shown
     bool training_requested_ = false;  ///< the action is Train, and training has begun since
     std::optional<Pause> pause_;       ///< of the training that runs, whatever step of the story is shown
-    QTimer later_;
+    widgets::Throttle later_;
 };
 
 }  // namespace normscope::app

@@ -66,16 +66,13 @@ double last(const RunData& run, const char* column) {
 }  // namespace
 
 TrainingController::TrainingController(Lab& lab, FilesController& files, const Views& views, QObject* parent)
-    : QObject(parent), lab_(lab), files_(files), views_(views) {
+    : QObject(parent), lab_(lab), files_(files), views_(views), later_(this, kBarInterval, [this] {
+          show();
+      }) {
     connectTransport();
     connectPresentation();
     connect(&lab_, &Lab::viewChanged, this, &TrainingController::show);
-    later_.setSingleShot(true);
-    later_.setInterval(kBarInterval);
-    connect(&later_, &QTimer::timeout, this, &TrainingController::show);
-    const auto later = [this] {
-        if (!later_.isActive()) later_.start();
-    };
+    const auto later = [this] { later_.request(); };
     connect(&lab_, &Lab::trainingChanged, this, later);
     connect(&lab_.measurement(), &Measurement::changed, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);

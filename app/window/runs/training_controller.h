@@ -2,9 +2,9 @@
 #pragma once
 
 #include "app/lab/files/io_worker.h"
+#include "widgets/common/throttle.h"
 
 #include <QObject>
-#include <QTimer>
 
 namespace normscope::widgets {
 class Banner;
@@ -47,7 +47,7 @@ class TrainingController : public QObject {
     Lab& lab_;
     FilesController& files_;
     const Views views_;
-    QTimer later_;  ///< limits the update rate during training
+    widgets::Throttle later_;  ///< updates what training changes
 };
 
 }  // namespace normscope::app

@@ -46,15 +46,13 @@ SweepController::SweepController(Lab& lab, const Views& views, const QString& re
       sweeps_(lab.sweeps()),
       views_(views),
       folder_(QDir(recordings_folder).filePath(QStringLiteral("sweeps"))),
-      window_(window) {
+      window_(window),
+      later_(this, kBandInterval, [this] { refreshBand(); }) {
     connect(&sweeps_, &SweepRunner::opened, this, &SweepController::applySweep);
     connect(&sweeps_, &SweepRunner::changed, this, [this] {
         views_.map->updateSweep();
-        if (!later_.isActive()) later_.start();
+        later_.request();
     });
-    later_.setSingleShot(true);
-    later_.setInterval(kBandInterval);
-    connect(&later_, &QTimer::timeout, this, &SweepController::refreshBand);
     connect(&sweeps_, &SweepRunner::problem, views_.banner,
             [this](const QString& line) { views_.banner->showMessage(line); });
     connect(&sweeps_, &SweepRunner::rejected, this, [this](const QString& line) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/recipe/keys.h"
+#include "widgets/common/throttle.h"
 
 #include <QObject>
 #include <QPointer>
 #include <QString>
-#include <QTimer>
 
 class QStackedWidget;
 
@@ -69,7 +69,7 @@ class SweepController : public QObject {
     const QString folder_;
     QWidget* window_;
     QPointer<widgets::SweepDialog> dialog_;  ///< of a new sweep, while it is open
-    QTimer later_;                           ///< limits the update rate of the band
+    widgets::Throttle later_;                ///< updates the band
 };
 
 }  // namespace normscope::app

@@ -332,7 +332,7 @@ class ClaimsDrawerTest : public QObject {
             for (const bool dark : {false, true}) {
                 b.window->appearance()->setDark(dark);
                 b.window->resize(size);
-                QTest::qWait(350);  // the bars and the findings update a few times a second
+                test::settle();
                 b.keepScreenshot(
                     QStringLiteral("claims-%1-%2").arg(size.width()).arg(dark ? "dark" : "light"));
                 for (const QString& fault : test::illegible(*b.window))

@@ -47,7 +47,7 @@ struct DeviceBench : WindowBench {
     void keepScreen(const QString& name) const {
         const QString target = qEnvironmentVariable("NORMSCOPE_SCREENSHOTS");
         if (target.isEmpty()) return;
-        QTest::qWait(400);
+        test::settle();
         QVERIFY(window->screen()->grabWindow(0).save(target + '/' + name + ".png"));
     }
 };

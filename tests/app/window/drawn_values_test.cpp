@@ -63,7 +63,7 @@ class DrawnValuesTest : public QObject {
     }
     static void compareAll(WindowBench& b) {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && b.lab().view().exact(), 30000);
-        QTest::qWait(300);
+        test::settle();
         for (const int run : {0, 1}) {
             compare(b, "growth", "growth", "rms", run);
             compare(b, "gradients", "gradients", "hidden", run);

@@ -48,10 +48,6 @@ double lossOf(const WindowBench& b, int run, std::int64_t step) {
     return b.run(run).steps.find("loss")->at(static_cast<std::size_t>(step));
 }
 
-void settle() {
-    QTest::qWait(350);  // it updates a few times a second
-}
-
 /// Everything visible in the band lies in it and side by side, as wide as it needs.
 QString misplaced(const WindowBench& b) {
     const widgets::FindingsBand& band = *bandOf(b);
@@ -96,7 +92,7 @@ class FindingsBandTest : public QObject {
     void theFirstWindowHasNumbersAndStories() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        settle();
+        test::settle();
         QCOMPARE(bandOf(b)->columns().size(), 2u);
         for (const int run : {0, 1}) {
             const widgets::ColumnContent& shown = column(b, std::size_t(run));
@@ -126,7 +122,7 @@ class FindingsBandTest : public QObject {
         QVERIFY(bandOf(b)->more().isEmpty());
         for (const int width : {1440, 1920}) {
             b.window->resize(width, 900);
-            settle();
+            test::settle();
             QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
             b.keepScreenshot(QString("band-first-%1").arg(width));
         }
@@ -136,7 +132,7 @@ class FindingsBandTest : public QObject {
 
     void storiesAreStartedFromTheirButtonsAndTheMenu() {
         WindowBench b;
-        settle();
+        test::settle();
         widgets::StoryButtons* buttons = bandOf(b)->stories();
         QVERIFY(buttons->isVisible());
         QCOMPARE(buttons->menu()->actions().size(), static_cast<qsizetype>(stories().size()));
@@ -190,7 +186,7 @@ class FindingsBandTest : public QObject {
         b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
         b.lab().view().setStep(2);
-        settle();
+        test::settle();
         const auto check = [&] {
             QCOMPARE(bandOf(b)->columns().size(), 2u);
             for (const int run : {0, 1}) {
@@ -225,7 +221,7 @@ class FindingsBandTest : public QObject {
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         QCOMPARE(b.lab().view().step(), qint64(2));
         QTRY_COMPARE(column(b, 0).numbers.size(), 3u);
-        settle();
+        test::settle();
         check();
     }
 
@@ -257,7 +253,7 @@ class FindingsBandTest : public QObject {
         }
         b.lab().runs().addSeeds(2);
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 60000);
-        settle();
+        test::settle();
         const auto& first = b.lab().view().groups().groups[std::size_t(column(b, 0).hue)].members;
         std::vector<double> held_out;
         for (const std::size_t run : first)
@@ -271,7 +267,7 @@ class FindingsBandTest : public QObject {
             QString("%1 – %2 nat").arg(held_out[0], 0, 'f', 2).arg(held_out[2], 0, 'f', 2)));
         b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
-        settle();
+        test::settle();
         const auto check = [&](std::int64_t step) {
             QVERIFY(bandOf(b)->columns().size() > 2);
             for (std::size_t i = 0; i < bandOf(b)->columns().size(); ++i) {
@@ -312,7 +308,7 @@ class FindingsBandTest : public QObject {
                                : QString("%1 finished, %2 stalled").arg(18 - failed).arg(failed));
         QCOMPARE(bandOf(b)->key()->lines()[2], QString("median of 3 seeds, band from min to max"));
         b.lab().view().setStep(4);
-        settle();
+        test::settle();
         check(4);
     }
 
@@ -320,7 +316,7 @@ class FindingsBandTest : public QObject {
         WindowBench b;
         b.makeSmall(4);
         b.lab().runs().addSeeds(2);
-        settle();
+        test::settle();
         QVERIFY(bandOf(b)->key()->isVisible() && !bandOf(b)->stories()->isVisible());
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
         b.keepScreenshot("band-groups-untrained");
@@ -340,7 +336,7 @@ class FindingsBandTest : public QObject {
             for (const int selected : {0, 5, 10}) {
                 b.window->resize(width, 900);
                 b.lab().runs().select(selected);
-                settle();
+                test::settle();
                 const auto& columns = bandOf(b)->columns();
                 QVERIFY(std::any_of(
                     columns.begin(), columns.end(),
@@ -361,7 +357,7 @@ class FindingsBandTest : public QObject {
         const int least = b.window->minimumSizeHint().width();
         b.lab().runs().add(b.lab().comparison().selectedRun().recipe);
         b.lab().runs().addSeeds(2);
-        settle();
+        test::settle();
         QCOMPARE(bandOf(b)->minimumSizeHint().width(), 0);
         QVERIFY(b.window->minimumSizeHint().width() <= least + 1);
     }

@@ -500,7 +500,7 @@ class GalleryWindowTest : public QObject {
             for (const bool dark : {false, true}) {
                 b.window->appearance()->setDark(dark);
                 b.window->resize(size);
-                QTest::qWait(350);  // the bars update a few times a second
+                test::settle();
                 for (const QString& id : list(b).ids()) {
                     list(b).select(id);
                     QCoreApplication::processEvents();

@@ -34,7 +34,7 @@ class LegibleWindowTest : public QObject {
             for (const bool dark : {false, true}) {
                 b.window->appearance()->setDark(dark);
                 b.window->resize(size);
-                QTest::qWait(350);  // the bars and the findings update a few times a second
+                test::settle();
                 const QString where =
                     QStringLiteral("%1-%2-%3").arg(state).arg(size.width()).arg(dark ? "dark" : "light");
                 b.keepScreenshot(where);

@@ -71,7 +71,7 @@ class PresentationWindowTest : public QObject {
         QTest::keyClick(b.window.get(), Qt::Key_F11);
         QVERIFY(b.window->isFullScreen());
         b.window->resize(size);
-        QTest::qWait(300);
+        test::settle();
         widgets::Presentation* presentation = b.window->views().presentation;
         QVERIFY(presentation->isOn());
         QCOMPARE(b.window->views().grid->visibleCells().size(), 1u);
@@ -230,12 +230,12 @@ class PresentationWindowTest : public QObject {
             QTest::keyClick(b.window.get(), Qt::Key_F11);
             QVERIFY(b.window->views().presentation->isOn());
             QCOMPARE(b.window->views().grid->visibleCells(), std::vector<widgets::PanelCell*>{cell});
-            QTest::qWait(100);
+            test::settle();
             QTest::keyClick(b.window.get(), key);
             QVERIFY(!b.window->views().presentation->isOn());
             QVERIFY(!b.window->isFullScreen());
             QTRY_COMPARE(b.window->size(), size);
-            QTest::qWait(300);
+            test::settle();
             QCOMPARE(visible(), before);
             QCOMPARE(b.window->views().grid->focusedCell(), -1);
             QCOMPARE(tick(), text);
@@ -369,7 +369,7 @@ class PresentationWindowTest : public QObject {
         b.window->resize(width, 900);
         for (const Preset& file : stories()) {
             b.window->stories()->tell(QString::fromLatin1(file.name));
-            QTest::qWait(100);
+            test::settle();
             widgets::StoryStrip* strip = b.window->views().story;
             const int height = strip->height();
             QVERIFY(height < (presenting ? 170 : 90));

@@ -88,7 +88,7 @@ void saveAndReopen(WindowBench& b, const QString& path) {
     QSignalSpy opened(&b.lab().session(), &LabSession::opened);
     b.window->files()->openSession(path);
     QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
-    QTest::qWait(50);
+    test::settle();
 }
 
 }  // namespace

@@ -62,11 +62,6 @@ QString moved(const Places& before, const Places& after) {
     return {};
 }
 
-void settle() {
-    for (int i = 0; i < 3; ++i) QCoreApplication::processEvents();
-    QTest::qWait(250);  // the bars and the findings update a few times a second
-}
-
 }  // namespace
 
 class StableWindowTest : public QObject {
@@ -90,11 +85,11 @@ class StableWindowTest : public QObject {
         WindowBench b;
         b.window->resize(size);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        settle();
+        test::settle();
         const Places start = placesOf(b);
         QVERIFY(start.size() > 12);
         const auto unmoved = [&](const char* what) {
-            settle();
+            test::settle();
             const QString difference = moved(start, placesOf(b));
             if (!difference.isEmpty()) qWarning("%s: %s", what, qPrintable(difference));
             return difference.isEmpty();
@@ -120,7 +115,7 @@ class StableWindowTest : public QObject {
         b.makeSmall(4);
         b.lab().knobs().commitKey("stack.depth", 12);
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        settle();
+        test::settle();
         const Places start = placesOf(b);
         auto* depth =
             qobject_cast<widgets::Knob*>(b.find<widgets::KnobPanel>("knobPanel")->row("stack.depth"));
@@ -148,18 +143,18 @@ class StableWindowTest : public QObject {
     void aMessageShiftsNoPlot() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        settle();
+        test::settle();
         const Places start = placesOf(b);
         b.window->views().banner->showMessage(QStringLiteral("Saved /home/a/session.h5"));
         QVERIFY(b.window->views().banner->isVisible());
-        settle();
+        test::settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
         QVERIFY(b.window->views().banner->height() > 16);
         QVERIFY(b.window->rect().contains(QRect(b.window->views().banner->mapTo(b.window.get(), QPoint(0, 0)),
                                                 b.window->views().banner->size())));
         b.keepScreenshot("toast");
         b.window->figures()->explainCurrent();
-        settle();
+        test::settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
         b.keepScreenshot("help");
     }
@@ -168,12 +163,12 @@ class StableWindowTest : public QObject {
     void warningsAndDifferencesShiftNoKnob() {
         WindowBench b;
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
-        settle();
+        test::settle();
         const Places start = placesOf(b);
         b.lab().knobs().commitKey("stack.scheme", "lns");
         b.lab().knobs().commitKey("stack.init.rule", "gpt2");
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
-        settle();
+        test::settle();
         QVERIFY2(moved(start, placesOf(b)).isEmpty(), qPrintable(moved(start, placesOf(b))));
     }
 };

@@ -111,7 +111,7 @@ class StepFlagsWindowTest : public QObject {
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-light");
         b.window->appearance()->setDark(true);
-        QTest::qWait(50);  // the next paint lays the plots out in the new colours
+        test::settle();
         QCOMPARE(test::illegible(*b.window), QStringList());
         b.keepScreenshot("flags-dark");
         b.window->appearance()->setDark(false);

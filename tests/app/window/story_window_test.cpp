@@ -117,7 +117,7 @@ class StoryWindowTest : public QObject {
         QTRY_VERIFY(!band->columns()[0]->content().headline.title.empty());
         for (const int width : {1000, 1440, 1920}) {
             b.window->resize(width, 900);
-            QTest::qWait(300);
+            test::settle();
             b.keepScreenshot(QStringLiteral("band-failed-%1").arg(width));
             for (const widgets::FindingsColumn* column : band->columns()) {
                 const auto* label = column->findChild<QLabel*>();

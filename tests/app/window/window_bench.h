@@ -3,13 +3,31 @@
 
 #include "app/lab/lab.h"
 #include "app/window/main_window.h"
+#include "widgets/common/throttle.h"
 #include "widgets/panels/panel_grid.h"
 
+#include <QApplication>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 namespace normscope::test {
+
+/// Waits until nothing on screen is to be updated later: bars, chips and findings are, a few times a second.
+inline void settle() {
+    const auto due = [] {
+        const QWidgetList windows = QApplication::topLevelWidgets();
+        return std::any_of(windows.begin(), windows.end(), [](const QWidget* window) {
+            const auto updates = window->findChildren<widgets::Throttle*>();
+            return std::any_of(updates.begin(), updates.end(),
+                               [](const auto* update) { return update->isDue(); });
+        });
+    };
+    // An update may request another one, and its layout, in the next rounds of events.
+    int rounds = 0;
+    QVERIFY(QTest::qWaitFor([&] { return (rounds = due() ? 0 : rounds + 1) == 4; }, 20000));
+}
 
 /// The real window on screen, with settings and recordings in a folder of its own.
 struct WindowBench {
@@ -60,7 +78,7 @@ struct WindowBench {
     void keepScreenshot(const QString& name, QWidget* of = nullptr) const {
         const QString target = qEnvironmentVariable("NORMSCOPE_SCREENSHOTS");
         if (target.isEmpty()) return;
-        QTest::qWait(300);  // the bars update a few times a second
+        settle();
         QVERIFY(
             (of ? of : window.get())->grab().save(target + QLatin1Char('/') + name + QStringLiteral(".png")));
     }
