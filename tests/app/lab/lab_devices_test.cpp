@@ -170,7 +170,7 @@ class LabDevicesTest : public QObject {
         QCOMPARE(b.lab->training().failedRuns().size(), 0u);
         QVERIFY(b.find(other)->isTraining());
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         const std::vector<double> expected = lossesFrom(*checkpoint, 20);
         const std::vector<double>& loss = *b.run(1).steps.find("loss");
         for (std::size_t i = 0; i < 20; ++i) QCOMPARE(loss[at + i], expected[i]);

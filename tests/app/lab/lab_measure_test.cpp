@@ -123,7 +123,7 @@ class LabMeasureTest : public QObject {
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         const auto& events = b.run(0).events;
         const auto knob =
             std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });

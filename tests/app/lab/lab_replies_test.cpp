@@ -234,7 +234,7 @@ class LabRepliesTest : public QObject {
         b.lab->training().forkSelected();
         b.lab->runs().importModel(modelFile(b));
         QTRY_COMPARE(b.lab->comparison().runs.size(), 4u);
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         b.interrupted();  // the files have answered everything
         QCOMPARE(b.lab->comparison().runs.size(), 4u);
 
@@ -269,7 +269,7 @@ class LabRepliesTest : public QObject {
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 5);
         QVERIFY(sound(b.run(0)));
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.interrupted().size(), 2);  // it continued in its own file
         QCOMPARE(b.problems, QStringList());
     }

@@ -44,7 +44,7 @@ class LabRunsTest : public QObject {
         rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.problems, QStringList());
     }
 
@@ -62,7 +62,7 @@ class LabRunsTest : public QObject {
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
     void everyHotKnobIsAnEventAlsoInAPause() {
@@ -86,7 +86,7 @@ class LabRunsTest : public QObject {
                      QStringList({"Δt 1 → 0.5", "τ 1 → 2", "ε 1e-05 → 0.001", "learning rate 0.003 → 0.0001",
                                   "weight decay 0.1 → 0.2", "clip 1 → 0.5"}));
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
     void aPinnedRunIsReachedByNoKnob() {
@@ -153,7 +153,7 @@ class LabRunsTest : public QObject {
             QCOMPARE(b.run(1).steps.step[i], static_cast<std::int64_t>(i));
         QVERIFY(b.lab->comparison().runs[0].isTraining());
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
     void importedWeightsStayWithUndoAndWithANewRun() {

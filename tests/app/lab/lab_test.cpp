@@ -277,7 +277,7 @@ class LabTest : public QObject {
                 const auto rows = b.run(0).steps.rows();
                 QTRY_VERIFY(b.run(0).steps.rows() > rows + 3);
                 b.lab->training().stop();
-                QTRY_VERIFY(b.ended());
+                QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
             }
             // A new run of it starts from them again.
             b.lab->knobs().commitKey("steps", 9);
@@ -373,7 +373,7 @@ class LabTest : public QObject {
         Bench b;
         QTRY_VERIFY(b.measured());
         b.lab->training().play();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.run(0).steps.rows(), 6u);
         QCOMPARE(b.run(0).outcome.state, RunState::Finished);
         QVERIFY(!b.lab->comparison().changesPending());
@@ -438,7 +438,7 @@ class LabTest : public QObject {
         QTRY_COMPARE(b.lab->comparison().runs.size(), 3u);
         // The parent ended at its last step, so the fork, which continues after it, takes one step more at
         // most.
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QVERIFY(b.run(2).steps.rows() >= b.run(0).steps.rows());
         QCOMPARE(b.run(2).steps.find("loss")->at(3), b.run(0).steps.find("loss")->at(3));
         QVERIFY(b.run(2).name.find("fork at") != std::string::npos);

@@ -135,7 +135,7 @@ class LabUndoTest : public QObject {
         QTRY_VERIFY(b.lab->comparison().runs[0].isTraining() && b.run(0).steps.rows() > rows + 10);
         QCOMPARE(b.lab->comparison().runs[0].id, id);
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.problems, QStringList());
     }
 
@@ -167,7 +167,7 @@ class LabUndoTest : public QObject {
         b.lab->runs().undoStack()->undo();
         QCOMPARE(b.lab->comparison().runs.size(), 1u);
         b.lab->training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         b.lab->runs().undoStack()->redo();
         QCOMPARE(b.lab->comparison().runs.size(), 2u);
         QVERIFY(!b.lab->comparison().runs[1].isTraining());

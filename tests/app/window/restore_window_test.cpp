@@ -116,7 +116,7 @@ class RestoreWindowTest : public QObject {
                                          b.lab().comparison().runs[i].lastStep() > steps[i],
                                      20000);
         b.lab().training().stop();
-        QTRY_VERIFY(b.ended());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
     }
 
     void theSameScreenAfterAnOrdinaryEnd() {
