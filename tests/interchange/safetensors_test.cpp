@@ -181,6 +181,13 @@ class SafetensorsTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(parse_safetensors({}, "m"), InputError);
         QVERIFY_EXCEPTION_THROWN(FileBytes("/nowhere/m.safetensors"), InputError);
         QVERIFY_EXCEPTION_THROWN(FileBytes("/"), InputError);
+        // A file of the system states more bytes than can be read, as one that is shortened meanwhile does.
+        try {
+            const FileBytes file("/sys/devices/system/cpu/online");
+            QFAIL("read to its end");
+        } catch (const InputError& error) {
+            QVERIFY2(std::string(error.what()).find("was shortened to") != std::string::npos, error.what());
+        }
     }
 
     void wholeNumbersAreNoWeights() {
