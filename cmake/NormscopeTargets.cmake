@@ -132,12 +132,9 @@ endfunction()
 # _normscope_moc_of_tests(<target>): turns moc on, by the script moc_without_includes.
 function(_normscope_moc_of_tests target)
   set(script ${CMAKE_BINARY_DIR}/moc_without_includes)
-  if(NOT TARGET normscope_moc)
-    get_target_property(NORMSCOPE_MOC Qt6::moc IMPORTED_LOCATION)
-    configure_file(${CMAKE_SOURCE_DIR}/cmake/moc_without_includes.in ${script} @ONLY
-                   FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
-    add_custom_target(normscope_moc)
-  endif()
+  get_target_property(NORMSCOPE_MOC Qt6::moc IMPORTED_LOCATION)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/moc_without_includes.in ${script} @ONLY
+                 FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
   set_target_properties(${target} PROPERTIES AUTOMOC ON AUTOMOC_EXECUTABLE ${script} AUTOMOC_COMPILER_PREDEFINES OFF)
 endfunction()
 

@@ -9,6 +9,7 @@
 #include "tests/interchange/sample_models.h"
 #include "tests/support/test_main.h"
 
+#include <QFileInfo>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <cmath>
@@ -181,9 +182,14 @@ class SafetensorsTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(parse_safetensors({}, "m"), InputError);
         QVERIFY_EXCEPTION_THROWN(FileBytes("/nowhere/m.safetensors"), InputError);
         QVERIFY_EXCEPTION_THROWN(FileBytes("/"), InputError);
-        // A file of the system states more bytes than can be read, as one that is shortened meanwhile does.
+    }
+
+    /// A file of the system states more bytes than can be read, as one that is shortened meanwhile does.
+    void aFileThatBecomesShorterIsRejected() {
+        const std::string file = "/sys/devices/system/cpu/online";
+        if (!QFileInfo::exists(QString::fromStdString(file))) QSKIP("no /sys here");
         try {
-            const FileBytes file("/sys/devices/system/cpu/online");
+            const FileBytes bytes(file);
             QFAIL("read to its end");
         } catch (const InputError& error) {
             QVERIFY2(std::string(error.what()).find("was shortened to") != std::string::npos, error.what());
