@@ -70,4 +70,15 @@ double quantile(const std::vector<double>& ascending, double q) {
     return ascending[below] + (position - static_cast<double>(below)) * (ascending[above] - ascending[below]);
 }
 
+double least_squares_slope(const std::vector<double>& x, const std::vector<double>& y) {
+    NORMSCOPE_ASSERT(x.size() == y.size(), "a y for each x");
+    const double x_mean = mean(x), y_mean = mean(y);
+    double xx = 0, xy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        xx += (x[i] - x_mean) * (x[i] - x_mean);
+        xy += (x[i] - x_mean) * (y[i] - y_mean);
+    }
+    return xy / xx;
+}
+
 }  // namespace normscope

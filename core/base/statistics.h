@@ -25,4 +25,7 @@ double geometric_median(std::vector<double> values);
 /// default.
 double quantile(const std::vector<double>& ascending, double q);
 
+/// Of y over x, as many of each; NaN where all x are the same.
+double least_squares_slope(const std::vector<double>& x, const std::vector<double>& y);
+
 }  // namespace normscope

@@ -98,17 +98,4 @@ class RandomNumbers {
     std::normal_distribution<double> normal_;
 };
 
-/// Least squares slope of y over x.
-inline double slope(const std::vector<double>& x, const std::vector<double>& y) {
-    const auto n = static_cast<double>(x.size());
-    double sx = 0, sy = 0, sxx = 0, sxy = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        sx += x[i];
-        sy += y[i];
-        sxx += x[i] * x[i];
-        sxy += x[i] * y[i];
-    }
-    return (n * sxy - sx * sy) / (n * sxx - sx * sx);
-}
-
 }  // namespace normscope

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/statistics.h"
 #include "core/claims/claim_rows.h"
 #include "core/claims/claims.h"
 #include "core/claims/measure.h"
@@ -79,7 +80,7 @@ ClaimResult path_exponents(ClaimInput& input) {
             single.add(log_product(beta, depth, maps, false) - 1);  // (1 + 1/N)^N <= e
             stated = std::max(stated, log_product(beta, depth, maps, maps > 2));
         }
-        exponent.add_equal(slope(depths, scales), -1.0 / maps);
+        exponent.add_equal(least_squares_slope(depths, scales), -1.0 / maps);
     }
     return exponent.result(
         stated_or_corrected(exponent.residual <= 1e-9 && single.residual <= 0 && stated <= 2,
@@ -205,7 +206,7 @@ ClaimResult shared_query_key(ClaimInput& input) {
         logs.push_back(std::log(beta));
         sizes.push_back(std::log(out.norm()));
     }
-    const double exponent = slope(logs, sizes);
+    const double exponent = least_squares_slope(logs, sizes);
     return {refuted_if(std::abs(exponent - 3) > 0.1, std::isfinite(exponent)),
             exponent,
             3,
@@ -243,7 +244,7 @@ double scale_slope(ClaimInput& stack, int sublayer, const std::vector<std::strin
         logs.push_back(std::log(c));
         sizes.push_back(std::log(branch_size(stack, sublayer, names, c)));
     }
-    return slope(logs, sizes);
+    return least_squares_slope(logs, sizes);
 }
 
 void require_unbiased(const StackSpec& s) {

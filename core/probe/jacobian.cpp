@@ -178,6 +178,8 @@ ProbeInfo jacobian_probe() {
          {"layer_below_resolution", layers, "what float64 cannot tell from 0, of a layer", added},
          {"end_to_end_exact_nulls", {}, "null directions of the stack", whole_added},
          {"end_to_end_below_resolution", {}, "what float64 cannot tell from 0, of the stack", whole_added},
+         {"cumulative_median", layers, "median singular value from the first layer to this one", whole_added},
+         {"cumulative_slope", {}, "slope of its logarithm over the layers", whole_added, "nat"},
          {"position_sv", {axis::sublayer, axis::position, axis::width}, "blocks of other tokens", added},
          {"position_end_to_end_sv",
           {axis::position, axis::width},

@@ -20,11 +20,14 @@ namespace normscope {
 ///   end_to_end_below_resolution []. What is below the resolution is 0 or not: it is never counted as a null.
 ///   Of a product the exact nulls are the most that one factor forces; epsilon_sigma, epsilon_predicted [2D]:
 ///   the ε-direction's singular value in the block, and that of the norm alone, NaN where there is none.
-/// Of other tokens and sequences: position_sv [2D, P, d], position_end_to_end_sv [P, d] (sequence 0, the
-/// tokens that label `positions` numbers from 1); mean_sv [2D, d] with mean_sv_error, means of the i-th value
-/// over the blocks that label `mean` names (those tokens, and last tokens of other sequences), error by the
-/// jackknife over them, and end_to_end_top [S], the largest end-to-end value of each of the first S sequences
-/// (in the run's scalar type, without rounding).
+/// cumulative_median [D] = the median singular value of the product of the blocks of the layers 1 … l, and
+/// cumulative_slope [] = the least-squares slope of its logarithm over l = 0 … D, in nat a layer: how fast
+/// half of the directions grow or decay with depth. NaN in a stack that is not causal, and the slope where
+/// float64 cannot tell a median from 0. Of other tokens and sequences: position_sv [2D, P, d],
+/// position_end_to_end_sv [P, d] (sequence 0, the tokens that label `positions` numbers from 1); mean_sv [2D,
+/// d] with mean_sv_error, means of the i-th value over the blocks that label `mean` names (those tokens, and
+/// last tokens of other sequences), error by the jackknife over them, and end_to_end_top [S], the largest
+/// end-to-end value of each of the first S sequences (in the run's scalar type, without rounding).
 ///
 /// The full map, all tokens to all tokens of sequence 0, or of its first tokens (label `full_map`): full_top,
 /// full_bottom [2D], full_end_to_end [2] (largest, smallest), with …_error: |true − value| ≤ error

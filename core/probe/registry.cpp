@@ -18,6 +18,7 @@
 #include "core/probe/spectra.h"
 #include "core/probe/theta.h"
 #include "core/probe/tokens.h"
+#include "core/probe/transport.h"
 #include "core/probe/updates.h"
 #include "core/probe/weights.h"
 
@@ -77,7 +78,8 @@ std::span<const ProbeInfo> probe_registry() {
         lipschitz_probe(),   //
         importance_probe(),  //
         shift_probe(),       //
-        paths_probe(),
+        paths_probe(),       //
+        transport_probe(),
     };
     return all;
 }

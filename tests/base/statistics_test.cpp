@@ -38,6 +38,12 @@ class StatisticsTest : public QObject {
         }
         QCOMPARE(finite_values({1, nan, INFINITY, 2}), (std::vector<double>{1, 2}));
     }
+    void slopeOfLeastSquares() {
+        QCOMPARE(least_squares_slope({1, 2, 3}, {5, 7, 9}), 2.0);
+        QCOMPARE(least_squares_slope({0, 1, 2, 3}, {1, 0, 0, 3}), 0.6);  // (−1.5·1 + 1.5·3)/5
+        QVERIFY(std::isnan(least_squares_slope({2, 2}, {1, 3})));
+        QVERIFY(std::isnan(least_squares_slope({}, {})));
+    }
     void quantilesAreNumPys() {
         const std::vector<double> values{1, 2, 4, 8};
         QCOMPARE(quantile(values, 0), 1.0);

@@ -214,7 +214,7 @@ def check_panels(site):
     ids = set()
     for source in (ROOT / "widgets/figures/panels").glob("*.cpp"):
         text = source.read_text(encoding="utf-8")
-        ids |= set(re.findall(r'return \{"(\w+)",\s*"[^"]+",\s*\{', text))
+        ids |= set(re.findall(r'return \{\s*"(\w+)",\s*"[^"]+",\s*\{', text))
         ids |= set(re.findall(r'panelOf\(\s*"(\w+)"', text))
     require_all(ids, page(site, "panels"), "panels", 19)
 

@@ -183,6 +183,18 @@ class JacobianTest : public QObject {
                 QVERIFY(std::abs(array(result, "sublayer_sv")[k * d + i] - block[i]) <= 1e-11 * block[0]);
             check_nulls(block, array(result, "exact_nulls")[k], array(result, "below_resolution")[k]);
         }
+        Vector logs{0};
+        for (std::size_t l = 0; l < kDepth; ++l) {
+            Vector up_to =
+                values_of(last_block(explicit_jacobian(truth, tape, 0, 2 * static_cast<int>(l) + 2), d));
+            const double middle = (up_to[d / 2 - 1] + up_to[d / 2]) / 2;
+            QVERIFY(std::abs(array(result, "cumulative_median")[l] - middle) <= 1e-10 * up_to[0]);
+            logs.push_back(std::log(array(result, "cumulative_median")[l]));
+        }
+        // The least-squares slope over l = 0, 1, 2, 3: weights −3, −1, 1, 3 over 10.
+        const double slope = (3 * logs[3] + logs[2] - logs[1] - 3 * logs[0]) / 10;
+        const double found_slope = array(result, "cumulative_slope")[0];
+        QVERIFY(std::isnan(found_slope) || std::abs(found_slope - slope) < 1e-12);
         const Vector whole = explicit_jacobian(truth, tape, 0, 2 * kDepth);
         check_full(values_of(whole), array(result, "full_end_to_end")[0],
                    array(result, "full_end_to_end_error")[0], array(result, "full_end_to_end")[1],

@@ -98,7 +98,7 @@ std::vector<std::string> places_of(const std::string& probe, const std::string& 
     if (probe == "residual") return all(6, half);
     if (probe == "updates") return whole.labels.at("groups");
     if (probe == "null_space") return whole.labels.at("sites");
-    if (probe == "tokens" || probe == "shift") return all(7, state);
+    if (probe == "tokens" || probe == "shift" || probe == "transport") return all(7, state);
     if (probe == "mismatch") return array.ends_with("_hidden") ? all(7, state) : std::vector<std::string>();
     if (probe == "attention") return all(3, attention);
     if (probe == "theta") return array == "width" ? std::vector<std::string>() : all(3, attention);
@@ -121,7 +121,7 @@ std::vector<std::string> places_of(const std::string& probe, const std::string& 
         return array.starts_with("ffn") ? all(3, feed_forward) : all(3, attention);
     }
     if (probe == "jacobian") {
-        if (array.find("end_to_end") != std::string::npos) return {};
+        if (array.find("end_to_end") != std::string::npos || array.starts_with("cumulative")) return {};
         return array.starts_with("layer") ? all(3, block) : all(6, half);
     }
     if (probe == "spectra") {
@@ -137,6 +137,8 @@ const std::set<std::string> kNotMeasured{"theta/width",
                                          "jacobian/end_to_end_sv",
                                          "jacobian/end_to_end_exact_nulls",
                                          "jacobian/end_to_end_below_resolution",
+                                         "jacobian/cumulative_median",
+                                         "jacobian/cumulative_slope",
                                          "jacobian/position_end_to_end_sv",
                                          "jacobian/end_to_end_top",
                                          "jacobian/full_end_to_end",
@@ -321,7 +323,7 @@ class SelectionTest : public QObject {
         int nan = 0;
         for (const std::string& line : describe_probe(*find_probe("jacobian")))
             nan += line.find("NaN under a selection") != std::string::npos;
-        QCOMPARE(nan, 6);
+        QCOMPARE(nan, 8);
     }
 };
 

@@ -119,6 +119,7 @@ def evaluate(recipe, params, tokens, targets, with_jacobians=True, with_probes=T
     values = {
         "growth": probes.growth(model, out["hidden"]),
         "gradients": probes.gradients(stack, hidden_grads, {n: g.numpy() for n, g in param_grads.items()}),
+        "transport": probes.transport(hidden_grads),
     }
     if tokens.shape[1] <= probes.LONGEST_ROW:
         values["theta"] = probes.theta(out["attention"], stack.causal)

@@ -180,6 +180,22 @@ def gradients(stack, hidden_grads, param_grads):
     }
 
 
+def transport(hidden_grads):
+    """hidden_grads: ∂loss/∂h_k [B, n, d] each. Quartiles over the tokens of ‖g_k‖/‖g_2D‖ where ‖g_2D‖ > 0; token 1's
+    part of Σ‖g_k‖²; (Σσ²)²/Σσ⁴ of the tokens' gradients, mean over the sequences."""
+    norms = [np.linalg.norm(g, axis=-1) for g in hidden_grads]
+    there = norms[-1] > 0
+    ratios = [n[there] / norms[-1][there] for n in norms]
+    sigma = [np.linalg.svd(g, compute_uv=False) for g in hidden_grads]
+    values = {
+        name: np.array([np.quantile(r, q) for r in ratios])
+        for name, q in (("lower_quartile", 0.25), ("median_token", 0.5), ("upper_quartile", 0.75))
+    }
+    values["first_token_share"] = np.array([(n[:, 0] ** 2).sum() / (n**2).sum() for n in norms])
+    values["participation"] = np.array([((s**2).sum(-1) ** 2 / (s**4).sum(-1)).mean() for s in sigma])
+    return values
+
+
 LONGEST_ROW = 13  # 2^12 subsets a row
 
 

@@ -16,7 +16,9 @@ namespace {
 constexpr double kPlanBudget = 4e9;        // operations; see the header
 constexpr double kLastTokenBudget = 3e10;  // budget of the last token's blocks of all layers
 constexpr double kFullMap = 3.4e9;         // budget of the full map
-constexpr int kDenseFullMap = 128;         // n·d up to which the explicit matrix is affordable
+constexpr int kDenseFullMap = 128;         // n·d up to which explicit matrices are affordable
+constexpr int kDenseStackMap = 1024;       // the same of the stack's alone, one of them
+constexpr double kDenseStack = 8e9;        // its budget, in addition to the plan's
 constexpr int kMaxSequences = 8;
 constexpr std::size_t kMaxTokens = 4;
 constexpr double kSinglePrecision = 4;  // how much faster a pass is in float32
@@ -37,6 +39,8 @@ struct Cost {
     /// Singular values of a [size, size] matrix.
     static double svd(double size) { return 24 * size * size * size + 3700 * size * size; }
     double product() const { return 2 * d * d * d; }
+    /// The stack's map of m tokens as an explicit matrix.
+    double dense_stack(double m) const { return depth * m * d * m * pass(m) + svd(m * d); }
 
     /// One layer's blocks at the last of n tokens.
     double block(double n) const { return pass(n) * (spec.causal ? n + d : n + 2 * n * d) + product(); }
@@ -91,6 +95,8 @@ JacobianPlan plan_jacobian(const StackSpec& spec, int length, int sequences) {
         if (price > (plan.whole ? std::max(kFullMap, 0.5 * left) : left)) continue;
         plan.prefix = m;
         plan.dense = dense;
+        plan.dense_stack =
+            dense || (plan.whole && m * spec.d_model <= kDenseStackMap && cost.dense_stack(m) <= kDenseStack);
         left -= price;
         break;
     }

@@ -18,9 +18,11 @@ struct JacobianPlan {
     bool whole = false;
     std::vector<int> tokens;  ///< the tokens, from 1, whose blocks are measured; the last one is n
     int prefix = 0;           ///< the full map is that of the first `prefix` tokens; 0: not measured
-    bool dense = false;       ///< the full map as an explicit matrix, else by products
-    int sequences = 1;        ///< whose last token's blocks are measured, from the first one on
-    int spread = 1;  ///< sequences whose largest end-to-end value is measured, in the run's scalar type
+    bool dense = false;       ///< the full maps as explicit matrices, else by products
+    /// The stack's own full map as an explicit matrix, which alone reaches its smallest singular value.
+    bool dense_stack = false;
+    int sequences = 1;  ///< whose last token's blocks are measured, from the first one on
+    int spread = 1;     ///< sequences whose largest end-to-end value is measured, in the run's scalar type
 };
 
 /// `length` tokens a sequence, `sequences` in the probe batch.

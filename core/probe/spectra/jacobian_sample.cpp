@@ -2,6 +2,7 @@
 #include "core/probe/spectra/jacobian_sample.h"
 
 #include "core/base/nan.h"
+#include "core/base/statistics.h"
 #include "core/probe/interface/jackknife.h"
 
 #include <algorithm>
@@ -67,8 +68,9 @@ JacobianSample::JacobianSample(const StackSpec& spec, const JacobianPlan& plan, 
     for (auto* of_sublayers : {&branch_norm_, &exact_, &epsilon_, &below_, &measured_, &predicted_,
                                &full_top_, &full_top_error_, &full_bottom_, &full_bottom_error_})
         of_sublayers->assign(rows_, kNaN);
-    for (auto* of_layers : {&layer_exact_, &layer_below_}) of_layers->assign(rows_ / 2, kNaN);
-    for (auto* single : {&end_exact_, &end_below_}) single->assign(1, kNaN);
+    for (auto* of_layers : {&layer_exact_, &layer_below_, &cumulative_median_})
+        of_layers->assign(rows_ / 2, kNaN);
+    for (auto* single : {&end_exact_, &end_below_, &cumulative_slope_}) single->assign(1, kNaN);
     for (auto* pair : {&full_end_, &full_end_error_}) pair->assign(2, kNaN);
     sublayer_sv_.assign(rows_ * width_, kNaN);
     layer_sv_.assign(rows_ / 2 * width_, kNaN);
@@ -126,6 +128,29 @@ void JacobianSample::last_token(const Transformer<double>& model, const Tape<dou
     if (!whole(model)) return;
     end_to_end_sv_ = block_spectra({stack_block(model, tape, layers)}, d, pool_, check_);
     stack_nulls(layers);
+    cumulate(layers);
+}
+
+/// The products of the layers' blocks from the first one on; a causal stack's last token depends on itself
+/// alone.
+void JacobianSample::cumulate(const std::vector<BlockMatrix>& layers) {
+    if (!spec_.causal) return;
+    std::vector<BlockMatrix> products{layers.front()};
+    for (std::size_t l = 1; l < layers.size(); ++l)
+        products.push_back(block_product(layers[l], products.back(), spec_.d_model));
+    const std::vector<double> values = block_spectra(products, spec_.d_model, pool_, check_);
+    std::vector<double> depths{0}, logs{0};  // of the identity, before the first layer
+    for (std::size_t l = 0; l < products.size(); ++l) {
+        const auto first = values.begin() + static_cast<std::ptrdiff_t>(l * width_);
+        cumulative_median_[l] = median({first, first + static_cast<std::ptrdiff_t>(width_)});
+        if (!(cumulative_median_[l] >
+              product_resolution({layers.begin(), layers.begin() + static_cast<std::ptrdiff_t>(l) + 1},
+                                 spec_.d_model)))
+            return;  // a value that float64 cannot tell from 0 has no logarithm, and no slope includes it
+        depths.push_back(static_cast<double>(l + 1));
+        logs.push_back(std::log(cumulative_median_[l]));
+    }
+    cumulative_slope_[0] = least_squares_slope(depths, logs);
 }
 
 void JacobianSample::stack_nulls(const std::vector<BlockMatrix>& layers) {
@@ -160,7 +185,8 @@ void JacobianSample::full_map(const Transformer<double>& model, const Tape<doubl
     }
     if (!whole(model)) return;
     const double smallest = spec_.causal ? last_token.stack.back() : no_bound;
-    const MapEnds ends = full_map_ends(model, tape, 0, count, plan_.dense, any, smallest, pool_, check_);
+    const MapEnds ends =
+        full_map_ends(model, tape, 0, count, plan_.dense_stack, any, smallest, pool_, check_);
     full_end_ = {ends.top, ends.bottom};
     full_end_error_ = {ends.top_error, ends.bottom_error};
 }
@@ -202,6 +228,8 @@ ProbeResult JacobianSample::result() {
     put("layer_below_resolution", {layers}, layer_below_, {"layer"});
     put("end_to_end_exact_nulls", {}, end_exact_, {});
     put("end_to_end_below_resolution", {}, end_below_, {});
+    put("cumulative_median", {layers}, cumulative_median_, {"layer"});
+    result.arrays.push_back({"cumulative_slope", {}, cumulative_slope_, {}, "nat"});
     put("position_sv", {rows_, positions_, d}, position_sv_, {"sublayer", "position", "index"});
     put("position_end_to_end_sv", {positions_, d}, position_end_, {"position", "index"});
     add_averaged(result, "mean_sv", {rows_, d}, means, {"sublayer", "index"}, "1");

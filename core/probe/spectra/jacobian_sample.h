@@ -53,6 +53,7 @@ class JacobianSample {
         return model.spec().depth == depth_ && requested_.all();
     }
     void stack_nulls(const std::vector<BlockMatrix>& layers);
+    void cumulate(const std::vector<BlockMatrix>& layers);
 
     const StackSpec& spec_;
     const JacobianPlan& plan_;
@@ -67,6 +68,7 @@ class JacobianSample {
     std::vector<double> position_sv_, position_end_;
     std::vector<double> full_top_, full_top_error_, full_bottom_, full_bottom_error_, full_end_,
         full_end_error_;
+    std::vector<double> cumulative_median_, cumulative_slope_;
     std::vector<double> tops_;
     std::vector<TokenSpectra> averaged_;  ///< averaged for mean_sv
 };

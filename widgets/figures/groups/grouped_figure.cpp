@@ -31,7 +31,7 @@ void checkPanel(const PanelInfo& panel, const PanelOptions& options) {
     if (!panel.groups) throw InputError("panel " + panel.id, "is not drawn in groups of runs", allowed);
     if (drawsFactors(panel, options))
         throw InputError("panel gradients, option quantity", "'factors' is not drawn in groups of runs",
-                         "hidden, scaled, params");
+                         "hidden, tokens, scaled, params");
 }
 
 /// What one curve of each run of a group shows.

@@ -8,8 +8,8 @@
 namespace normscope::widgets {
 
 /// Gradient norms by depth, of the held-out batch, with the ratio of layer 1 to layer D of each run.
-/// Options: quantity hidden | scaled (‖h‖·‖∂L/∂h‖) | params | factors (gradient_factors.h; by depth only); x
-/// depth | step.
+/// Options: quantity hidden | tokens (median and quartiles) | scaled (‖h‖·‖∂L/∂h‖) | params | factors
+/// (gradient_factors.h; by depth only); x depth | step.
 PanelInfo gradientsPanel();
 Figure buildGradients(const PanelInput& input);
 

@@ -16,6 +16,7 @@ namespace {
 constexpr int kMaxMarkers = 129;  // dots at sub-layers up to 64 layers
 constexpr int kMaxStepCurves = 64;
 constexpr int kFewCurves = 6;  // each is named
+constexpr double kQuartiles = 0.18;
 
 Axis logAxis(const Figure& figure) {
     Axis axis;
@@ -100,6 +101,19 @@ Plot stepPlot(const Figure& figure, const PanelInput& input, const RunData& run,
     return plot;
 }
 
+void addQuartiles(Plot& plot, const Curve& curve, const Profile& profile) {
+    if (profile.low.size() != curve.x.size() || profile.high.size() != curve.x.size()) return;
+    Band band;
+    band.name = curve.name + ", quartiles";
+    band.role = curve.role;
+    band.x = curve.x;
+    band.low = profile.low;
+    band.high = profile.high;
+    band.strength = kQuartiles;
+    band.step = curve.step;
+    plot.bands.push_back(std::move(band));
+}
+
 /// The standard error of an array, where the sample has one of the same shape.
 std::vector<double> errorOf(const ProbeResult& sample, const NamedArray& array) {
     const NamedArray* error = arrayOf(sample, array.name + "_error", array.shape.size());
@@ -160,6 +174,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
         if (shown.own()) {
             drawn[shown.index] = true;
             addErrorBand(plot, curve);
+            addQuartiles(plot, curve, *p);
         }
         plot.curves.push_back(std::move(curve));
     }

@@ -10,9 +10,10 @@ namespace normscope::widgets {
 
 /// One quantity of one sample along the depth.
 struct Profile {
-    int depth = 0;                   ///< layers D
-    std::vector<double> x, y;        ///< x as in depth_axis.h
-    std::vector<double> error = {};  ///< of y: the sample's array NAME_error; empty if absent
+    int depth = 0;                            ///< layers D
+    std::vector<double> x, y;                 ///< x as in depth_axis.h
+    std::vector<double> error = {};           ///< of y: the sample's array NAME_error; empty if absent
+    std::vector<double> low = {}, high = {};  ///< the quartiles that y is the median of; empty if it is not
 };
 
 /// Reads a panel's quantity from a sample; nullopt where the sample lacks it.
@@ -24,9 +25,9 @@ std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::strin
 /// An array over sub-layers, [D, 2], each at the x of the hidden state that it produces.
 std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array);
 
-/// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, ▲ at
-/// bad layers, and below it the ratio strip. Fills subtitle, x names and empty_text. The y axis is labelled
-/// by figure.quantity and figure.unit.
+/// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, or its
+/// quartiles, ▲ at bad layers, and below it the ratio strip. Fills subtitle, x names and empty_text. The y
+/// axis is labelled by figure.quantity and figure.unit.
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 

@@ -52,6 +52,7 @@ QString optionTitle(const std::string& value) {
         {"hidden", "‖∂L/∂h‖"},
         {"scaled", "‖h‖·‖∂L/∂h‖, scale-free"},
         {"params", "‖∂L/∂W‖, parameters"},
+        {"tokens", "‖g‖ of the median token"},
         {"factors", "factors: norms, shortcuts, branches"},
         {"sublayers", "sub-layers"},
         {"last", "last token"},

@@ -91,6 +91,30 @@ class GradientsPanelTest : public QObject {
         QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: NaN");
     }
 
+    /// The median over the tokens with its quartiles, and how much of the norm token 1 has.
+    void tokensAreABand() {
+        RunData a = syn::run("Post-LN");
+        syn::add(a, "transport", 0,
+                 {syn::vector("median_token", {1, 1, 0.14, 0.5, 1}),
+                  syn::vector("lower_quartile", {1, 1, 0.1, 0.4, 1}),
+                  syn::vector("upper_quartile", {1, 2, 0.2, 0.6, 1}),
+                  syn::vector("first_token_share", {0.9, 0.9, 0.912, 0.5, 0.1})});
+        PanelInput input;
+        input.runs = {&a};
+        input.options = {{"quantity", "tokens"}};
+        const Figure f = buildGradients(input);
+        QCOMPARE(f.plots[0].curves[0].y, std::vector<double>({1, 1, 0.14, 0.5, 1}));
+        QCOMPARE(f.plots[0].bands.size(), 1u);
+        QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({1, 1, 0.1, 0.4, 1}));
+        QCOMPARE(f.plots[0].bands[0].high, std::vector<double>({1, 2, 0.2, 0.6, 1}));
+        QCOMPARE(f.plots[0].chips[0].text, "Post-LN, layer 1 ÷ 2: 0.14 · token 1 carries 91 %");
+        QVERIFY(f.summary.contains("median token's gradient changes by a factor of 0.14 from layer 2 to 1"));
+        // A run that has not recorded the probe.
+        const RunData b = withGradients("Pre-LN", {9, 9, 2, 9, 4}, {1, 1, 1, 1});
+        input.runs = {&b};
+        QVERIFY(buildGradients(input).plots.empty() || buildGradients(input).plots[0].curves.empty());
+    }
+
     /// The scale of h does not matter: what is shown is its product with the gradient.
     void scaleFree() {
         RunData a = syn::run("A");
