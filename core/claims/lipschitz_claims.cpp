@@ -142,6 +142,11 @@ const Values& sensitivity(ClaimInput& stack, const char* array) {
     return values;
 }
 
+/// Of a recorded run, only its own scheme is trained.
+std::string compared_at(const ClaimInput& pre, const ClaimInput& post) {
+    return "Pre-LN at " + pre.where() + " against Post-LN at " + post.where() + ": ";
+}
+
 ClaimResult higher_and_more_dispersed(ClaimInput& input) {
     ClaimInput &pre = input.with_scheme(Scheme::Pre), &post = input.with_scheme(Scheme::Post);
     bool holds[2] = {};
@@ -161,7 +166,7 @@ ClaimResult higher_and_more_dispersed(ClaimInput& input) {
             rival,
             rival - value,
             2 * static_cast<std::int64_t>(sensitivity(pre, "proxy_stream").size()),
-            "Pre-LN against Post-LN, " + detail};
+            compared_at(pre, post) + detail};
 }
 
 ClaimResult rises_with_depth(ClaimInput& input) {
@@ -184,7 +189,7 @@ ClaimResult rises_with_depth(ClaimInput& input) {
             kRises,
             kRises - rank_correlation(rising),
             2 * static_cast<std::int64_t>(rising.size()),
-            detail};
+            compared_at(pre, post) + detail};
 }
 
 /// Between the layers of one stack; for two steps of a run the identity is the same.

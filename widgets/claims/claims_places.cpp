@@ -20,7 +20,7 @@ std::span<const ClaimPlace> claimPlaces() {
         {"E17", "paths", {{"quantity", "remainder"}}},
         {"E18", "gradients", {{"quantity", "hidden"}}},
         {"E19", "null_space", {{"quantity", "epsilon_share"}}},
-        {"E20", "gradients", {{"quantity", "hidden"}}},
+        {"E20", "gradients", {{"quantity", "tokens"}}},
         {"E21", "gradient_map", {{"quantity", "hidden"}}},
         {"E22", "spectra", {{"view", "layers"}}},
         {"E27", "training", kLoss},
