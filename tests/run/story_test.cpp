@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
 #include "core/run/stories/story_check.h"
+#include "tests/run/story_walk.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
@@ -36,45 +37,13 @@ RunData recorded(const char* name, int count, double loss, double ratio, RunStat
     return run;
 }
 
-/// Rows of seeds; for a story that pauses, also of pauses at other steps: the user presses earlier or later.
-void seeds(bool pauses) {
-    QTest::addColumn<int>("seed");
-    QTest::addColumn<int>("shift");
-    const auto row = [](int seed, int shift) {
-        QTest::addRow("seed %d, %d steps later", seed, shift) << seed << shift;
-    };
-    for (const int seed : {42, 43, 44}) row(seed, 0);
-    if (!pauses) return;
-    row(45, -5);
-    row(46, 40);
-    row(47, 40);
-}
-
-/// Trains the runs as the story leads through them; every step holds.
-void walks(const char* name) {
-    QFETCH(int, seed);
-    QFETCH(int, shift);
-    const auto all = stories();
-    const auto file =
-        std::find_if(all.begin(), all.end(), [&](const Preset& s) { return s.name == std::string(name); });
-    QVERIFY(file != all.end());
-    const Story story = read_story(name, file->json, {"seed=" + std::to_string(seed)});
-    ThreadPool pool(0);
-    const std::vector<StoryFinding> found = walk(story, pool, shift);
-    QCOMPARE(found.size(), story.steps.size());
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        if (story.steps[i].holds.empty()) continue;
-        QVERIFY2(found[i].verdict == StoryVerdict::Holds, found[i].line.c_str());
-    }
-}
-
 }  // namespace
 
 class StoryTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
     void everyStoryIsComplete() {
-        QCOMPARE(stories().size(), 3u);  // each with a walk below
+        QCOMPARE(stories().size(), 3u);  // each in story_seeds_test
         for (const Preset& file : stories()) {
             const Story story = read_story(file.name, file.json);
             QVERIFY(story.runs.size() >= 2);
@@ -90,12 +59,15 @@ class StoryTest : public QObject {
         }
     }
 
-    void theCollapseOfPostLnHolds_data() { seeds(false); }
-    void theCollapseOfPostLnHolds() { walks("collapse-of-post-ln"); }
-    void theInitialisationDecidesHolds_data() { seeds(false); }
-    void theInitialisationDecidesHolds() { walks("initialisation-decides"); }
-    void turningTheStepDownHolds_data() { seeds(true); }
-    void turningTheStepDownHolds() { walks("turn-it-down"); }
+    /// Of other seeds, and with later pauses: story_seeds_test.
+    void everyStoryHolds_data() {
+        QTest::addColumn<QString>("name");
+        for (const Preset& file : stories()) QTest::newRow(file.name) << QString(file.name);
+    }
+    void everyStoryHolds() {
+        QFETCH(QString, name);
+        test::walk_a_story(name.toStdString(), 42, 0);
+    }
 
     void aPredicateHoldsFailsOrIsNotYetKnown_data() {
         QTest::addColumn<QString>("predicate");
@@ -130,6 +102,12 @@ class StoryTest : public QObject {
         row("growth was not measured",
             R"({"run": "A", "quantity": "growth_ratio", "step": 8, "is": "<", "value": 1})", 40, true,
             StoryVerdict::Fails, "A: growth_ratio at step 8 is not recorded, stated < 1");
+        row("the median token was not measured",
+            R"({"run": "A", "quantity": "median_token", "step": 8, "is": "<", "value": 1})", 40, true,
+            StoryVerdict::Fails, "A: median_token at step 8 is not recorded, stated < 1");
+        row("of the median token",
+            R"({"run": "A", "quantity": "median_token", "step": 0, "is": "<", "value": 1})", 40, true,
+            StoryVerdict::Holds, "A: median_token at step 0 is 0.25, stated < 1");
         row("outcome", R"({"run": "B", "quantity": "outcome", "is": "=", "value": "stalled"})", 40, true,
             StoryVerdict::Holds, "B: stalled, stated stalled");
         row("another outcome", R"({"run": "A", "quantity": "outcome", "is": "=", "value": "stalled"})", 40,
@@ -145,6 +123,8 @@ class StoryTest : public QObject {
         RunData a = recorded("A", rows, 1.5, 0.5, ended ? RunState::Finished : RunState::Running);
         const RunData b = recorded("B", rows, 2.5, 5, ended ? RunState::Stalled : RunState::Running);
         a.events.push_back({10, "knob", "Δt 1 → 0.2"});
+        a.probes["transport"].push_back(
+            {"transport", 0, {{"median_token", {5}, {1, 1, 0.25, 1, 1}, {}, "1"}}, {}, 0});
         const StoryFinding found = check(story, story.steps[0], {&a, &b});
         QCOMPARE(QString::fromStdString(found.line), line);
         QCOMPARE(static_cast<int>(found.verdict), verdict);
@@ -191,7 +171,7 @@ class StoryTest : public QObject {
         row("no such run", holds(R"("run": "C", "quantity": "loss", "is": "<", "value": 1)"),
             "steps.0.holds.0: run: C does not exist, allowed: A");
         row("no such quantity", holds(R"("run": "A", "quantity": "lost", "is": "<", "value": 1)"),
-            "quantity: lost is unknown, allowed: loss, gradient_ratio, growth_ratio, outcome");
+            "quantity: lost is unknown, allowed: loss, gradient_ratio, growth_ratio, median_token, outcome");
         row("no such comparison", holds(R"("run": "A", "quantity": "loss", "is": "~", "value": 1)"),
             "is: ~ is unknown, allowed: > or <");
         row("no value", holds(R"("run": "A", "quantity": "loss", "is": "<")"),
@@ -200,6 +180,9 @@ class StoryTest : public QObject {
             "step: -1 is out of range, allowed: whole numbers 0 … 1000000000");
         row("growth without a step",
             holds(R"("run": "A", "quantity": "growth_ratio", "is": "<", "value": 1)"), "step: is missing");
+        row("a median token without a step",
+            holds(R"("run": "A", "quantity": "median_token", "is": "<", "value": 1)"),
+            "step: is missing, allowed: a step, for median_token");
         row("no such outcome", holds(R"("run": "A", "quantity": "outcome", "is": "=", "value": "bored")"),
             "bored");
         row("a statement that is not checked", step(R"(, "expect": "E.")"), "holds: is missing");

@@ -104,8 +104,7 @@ class Reader {
         StoryPredicate read;
         read.run = run_named(object, "run");
         const std::string is = object.text("is");
-        read.quantity = static_cast<Quantity>(
-            object.word("quantity", {"loss", "gradient_ratio", "growth_ratio", "outcome"}));
+        read.quantity = static_cast<Quantity>(object.word("quantity", story_quantity_words()));
         read.step = whole(object, "step");
         if (object.has("after_knob")) {
             if (read.step) throw InputError(at + ": after_knob", "there is a step as well", "one of the two");
@@ -120,8 +119,8 @@ class Reader {
         }
         if (is != ">" && is != "<") throw InputError(at + ": is", printable(is) + " is unknown", "> or <");
         read.greater = is == ">";
-        if (read.quantity == Quantity::GrowthRatio && !read.step)
-            throw InputError(at + ": step", "is missing", "a step, for growth_ratio");
+        if ((read.quantity == Quantity::GrowthRatio || read.quantity == Quantity::MedianToken) && !read.step)
+            throw InputError(at + ": step", "is missing", "a step, for " + object.text("quantity"));
         if (object.has("of")) {
             if (object.has("value"))
                 throw InputError(at + ": of", "there is a value as well", "one of the two");
@@ -137,6 +136,12 @@ class Reader {
 };
 
 }  // namespace
+
+const std::vector<std::string>& story_quantity_words() {
+    static const std::vector<std::string> words{"loss", "gradient_ratio", "growth_ratio", "median_token",
+                                                "outcome"};
+    return words;
+}
 
 Story read_story(const std::string& name, const std::string& text, const std::vector<std::string>& settings) {
     const std::string where = "story " + name;

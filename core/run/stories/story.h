@@ -26,6 +26,7 @@ struct StoryPredicate {
         Loss,           ///< nat; mean of the 20 steps up to `step`
         GradientRatio,  ///< ‖∂L/∂h‖ after layer 1 over that after the last (gradient_ratio.h), at `step`
         GrowthRatio,  ///< RMS of the last hidden state over that of the embedding, at `step`
+        MedianToken,  ///< GradientRatio of the median token (core/probe/transport.h), at `step`
         Outcome       ///< the state at the end
     } quantity = Quantity::Loss;
     std::size_t run = 0;  ///< index of Story::runs
@@ -50,8 +51,9 @@ struct StoryStep {
 /// Runs side by side with an explanation in a few steps. resources/stories/NAME.json: { "format":
 /// "normscope-story", "version": 2, "title", "runs": [{"name", "preset", "set": ["KEY=VALUE", …]}], "steps":
 /// [{"text", "step", "do": [{"train": "end" or STEPS} or {"knob": KEY, "to": VALUE, "run": NAME}], "expect",
-/// "holds": [{"run": NAME, "quantity": "loss", "gradient_ratio", "growth_ratio" or "outcome", "step" or
-/// "after_knob": STEP, "is": ">", "<" or "=", "value" or "of": NAME}]}] }.
+/// "holds": [{"run": NAME, "quantity": one of story_quantity_words(), "step" or "after_knob": STEP, "is":
+/// ">", "<" or
+/// "=", "value" or "of": NAME}]}] }.
 struct Story {
     struct Run {
         std::string name;
@@ -61,6 +63,9 @@ struct Story {
     std::vector<Run> runs;
     std::vector<StoryStep> steps;
 };
+
+/// The words of StoryPredicate::Quantity in a file, in its order.
+const std::vector<std::string>& story_quantity_words();
 
 /// Reads one story; InputError names what is missing, unknown or out of range, where, and what is allowed.
 /// `settings` ("seed=43") are set in every run.

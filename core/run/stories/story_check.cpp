@@ -18,7 +18,6 @@ namespace {
 using Quantity = StoryPredicate::Quantity;
 
 constexpr std::ptrdiff_t kMeanOf = 20;
-constexpr const char* kWords[] = {"loss", "gradient_ratio", "growth_ratio", "outcome"};
 
 bool has_ended(const RunData& run) {
     const RunState state = run.outcome.state;
@@ -55,6 +54,10 @@ Value value_of(const RunData& run, Quantity quantity, std::optional<std::int64_t
     if (quantity == Quantity::GrowthRatio) {
         const NamedArray* rms = sampled(run, "growth", "rms", *step);
         return rms && !rms->data.empty() ? Value{true, rms->data.back() / rms->data.front()} : Value{};
+    }
+    if (quantity == Quantity::MedianToken) {
+        const NamedArray* median = sampled(run, "transport", "median_token", *step);
+        return median && median->data.size() >= 3 ? Value{true, median->data[2]} : Value{};
     }
     const bool loss = quantity == Quantity::Loss;
     const std::vector<double>* column = run.steps.find(loss ? "loss" : "grad_ratio");
@@ -94,14 +97,17 @@ void move(Recipe& recipe, const StoryAction& knob) {
     set_hot_knobs(recipe, knobs);
 }
 
-/// The steps at which a predicate reads the growth, as a StepList.
-std::string growth_steps(const Story& story) {
-    std::string list = "0";
+/// The probes that predicates read, at those steps alone; the step table has the rest.
+std::vector<ProbePlan> plans_of(const Story& story) {
+    std::string growth = "0", transport = "0";
     for (const StoryStep& step : story.steps)
-        for (const StoryPredicate& predicate : step.holds)
-            if (predicate.quantity == Quantity::GrowthRatio && !predicate.after_knob && *predicate.step > 0)
-                list += "," + std::to_string(*predicate.step);
-    return list;
+        for (const StoryPredicate& predicate : step.holds) {
+            if (predicate.after_knob || !predicate.step || *predicate.step == 0) continue;
+            if (predicate.quantity == Quantity::GrowthRatio) growth += "," + std::to_string(*predicate.step);
+            if (predicate.quantity == Quantity::MedianToken)
+                transport += "," + std::to_string(*predicate.step);
+        }
+    return {{"growth", 0, growth}, {"transport", 0, transport}};
 }
 
 }  // namespace
@@ -123,8 +129,8 @@ StoryFinding check(const Story& story, const StoryPredicate& predicate,
     const Value value = measured(*run);
     const Value limit = predicate.of_run ? measured(*other) : Value{true, predicate.value};
     StoryFinding finding;
-    finding.line = run->name + ": " + kWords[static_cast<int>(predicate.quantity)] + " " +
-                   where_of(predicate, step) + " is " +
+    finding.line = run->name + ": " + story_quantity_words()[static_cast<std::size_t>(predicate.quantity)] +
+                   " " + where_of(predicate, step) + " is " +
                    (value.known ? number_text(value.value, 3) : "not recorded") + ", stated " +
                    (predicate.greater ? "> " : "< ") + (predicate.of_run ? other->name + "'s " : "") +
                    (limit.known ? number_text(limit.value, 3) : "value");
@@ -158,15 +164,16 @@ std::vector<StoryFinding> walk(const Story& story, ThreadPool& pool, std::int64_
         std::unique_ptr<Experiment> experiment;
         RunData data;
     };
-    const std::vector<ProbePlan> probes{{"growth", 0, growth_steps(story)}};
+    const std::vector<ProbePlan> probes = plans_of(story);
     const auto begin = [&](Walker& walker, const std::string& name) {
         Recipe recipe = walker.begun = walker.recipe;
-        recipe.probes = probes;  // the step table has the rest
+        recipe.probes = probes;
         complete_and_validate(recipe);
         walker.experiment = std::make_unique<Experiment>(recipe, "a", name);
         walker.data = walker.experiment->header();
         // As the window measures it before training.
-        insert_sample(walker.data, walker.experiment->measure("gradients", pool));
+        for (const char* probe : {"gradients", "transport"})
+            insert_sample(walker.data, walker.experiment->measure(probe, pool));
     };
     std::vector<Walker> walkers;
     for (const Story::Run& run : story.runs) {
