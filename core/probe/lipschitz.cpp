@@ -16,7 +16,7 @@ namespace normscope {
 
 namespace {
 
-constexpr double kSearchBudget = 1.5e10;     ///< of a search: about 0.3 s on two cores
+constexpr double kSearchBudget = 1.6e11;     ///< of a search: about 0.9 s on two cores
 constexpr std::uint64_t kDirectionSeed = 1;  ///< of the directions, the same at every step
 
 /// The maps of a layer that are searched.
@@ -92,9 +92,15 @@ LipschitzPlan plan_lipschitz(const ProbeShape& s) {
         length * (2 * d * d + 2 * d * s.d_kv + double(s.feed_forward_maps) * d * s.d_ff + 2 * length * d);
     // Each map alone, the sub-layers once more, and the layer: three times the layer; a JVP or a VJP takes
     // about two forward passes.
-    const auto cost = [&](const SearchEffort& e) { return 3 * layer * e.starts * (2 + 4 * e.sweeps); };
+    const auto cost = [&](const SearchEffort& e) {
+        const double tried = std::min<double>(e.tokens, s.length);
+        const double halved = tried > e.starts ? 4 * tried : 0;  // two sweeps of n, n/2, n/4 …
+        return 3 * layer * 4 * (halved + e.starts * (e.sweeps + 1));
+    };
     LipschitzPlan plan;
-    if (cost(plan.effort) > kSearchBudget) plan.effort = {1, 2};
+    // Fewer tokens, then fewer ascents, where all of them would take too long for a single layer.
+    if (cost(plan.effort) > kSearchBudget) plan.effort.tokens = 64;
+    if (cost(plan.effort) > kSearchBudget) plan.effort = {1, 2, 8};
     const int most = std::clamp(
         static_cast<int>(std::min<double>(s.depth, kSearchBudget / cost(plan.effort))), 1, s.depth);
     for (int i = 0; i < most; ++i)
