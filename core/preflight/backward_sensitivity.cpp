@@ -48,9 +48,15 @@ void add_spectrum(const RunData& run, std::vector<PreflightRow>& rows) {
     const std::span<const double> errors = values(run, "jacobian", "full_end_to_end_error");
     if (all_tokens && errors.size() == 2) {
         top.sentence = "Known within " + number_text(errors[0], 2) + ".";
-        bottom.sentence = "Known within " + number_text(errors[1], 2) + ".";
-        if (errors[1] >= bottom.value)
-            ratio.sentence = "σ_min may be 0, and the ratio infinite, within that error.";
+        if (errors[1] < bottom.value) {
+            bottom.sentence = "Known within " + number_text(errors[1], 2) + ".";
+        } else if (bottom.value > 0) {
+            // The search reaches the large values; a number that may be off by itself is none.
+            bottom.word = "below " + text(bottom.value) + ", not resolved";
+            ratio.word = "above " + text(top.value / bottom.value) + ", not resolved";
+            bottom.sentence = "A search found a direction with that gain; smaller ones were not excluded.";
+            bottom.value = PreflightRow::kNone;
+        }
     }
     if (bottom.value == 0 && last(values(run, "jacobian", "end_to_end_exact_nulls")) > 0) {
         bottom.sentence = "An exact null of the structure.";

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kValues = 16;
 // Up to this size the explicit matrix is as cheap as the search; larger end to end, for the smallest values.
-constexpr int kDense = 256, kDenseEndToEnd = 512;
+constexpr int kDense = 256, kDenseEndToEnd = 1024;
 
 /// Rows of values with their errors, as a pair of arrays.
 class Table {

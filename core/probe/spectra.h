@@ -9,7 +9,7 @@ namespace normscope {
 /// head not included), from JVPs and VJPs alone where they are large; k = min(16, n·d). Unlike jacobian (the
 /// last token's block) they show how attention passes signals between tokens. sublayer_top [2D, k], layer_top
 /// [D, k], end_to_end_top [k]: largest singular values, descending. end_to_end_bottom [k]: smallest,
-/// ascending; Ritz values are upper bounds of them, so where n·d is above 512 their error reaches down to 0.
+/// ascending; Ritz values are upper bounds of them, so where n·d is above 1024 their error reaches down to 0.
 /// …_error of the same shape each: the true value lies within value ± error (backend/cpu/block_lanczos.h).
 /// stable_rank [D] = ‖J_l‖_F²/‖J_l‖₂² with stable_rank_error (0 where exact, else one standard error),
 /// alignment [D−1], product_gain [], lyapunov [k] with lyapunov_error: see depth_measures.h; alignment is

@@ -107,6 +107,13 @@ class PreflightTest : public QObject {
         for (const Expected& expected : table) {
             const PreflightRow row = row_of(expected.section, expected.name);
             const double value = last_of(recipe, expected.probe, expected.value);
+            // An error as large as the value is no value.
+            if (row.name == "σ_min, embedding to last state" && value > 0 &&
+                last_of(recipe, expected.probe, "full_end_to_end_error") >= value) {
+                QVERIFY(row.word.starts_with("below ") && row.word.ends_with(", not resolved"));
+                QVERIFY(std::isnan(row.value));
+                continue;
+            }
             QVERIFY2(std::isnan(value) ? std::isnan(row.value) : row.value == value, expected.name);
             // Without norms a value overflows FP16, and the row states so.
             const bool overflows = Scheme(scheme) == Scheme::None && row.name == "mismatch, all in FP16";
