@@ -225,7 +225,8 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
 
     if (report.event == StepEvent::Bad) {
         outcome_ = find_divergence(pool);
-    } else if (const auto diverged = verdict_.add(step_, now.loss, now.gradient_ratio)) {
+    } else if (const auto diverged =
+                   verdict_.add(step_, now.loss, now.gradient_ratio, report.event == StepEvent::Skipped)) {
         outcome_ = *diverged;
     } else {
         if (report.event == StepEvent::Updated) ++updates_;

@@ -16,8 +16,9 @@ namespace normscope {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLayout = -2;  ///< leads a state; the first layout led with a loss, which is never negative
-constexpr std::size_t kScalars = 10;
+// What leads a state; the first layout led with a loss, which is never negative.
+constexpr double kLayout = -3, kSecondLayout = -2;
+constexpr std::size_t kScalars = 11, kSecondScalars = 10;
 
 void push(std::vector<double>& values, double value, std::size_t limit) {
     if (values.size() == limit) values.erase(values.begin());
@@ -52,7 +53,8 @@ Verdict::Window Verdict::window(std::size_t skip) const {
     return {mean, upper_median(losses), std::sqrt(squares / (kWindow * (kWindow - 1)))};
 }
 
-std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradient_ratio) {
+std::optional<Outcome> Verdict::add(std::int64_t step, double loss, double gradient_ratio, bool skipped) {
+    skipped_ += skipped;
     if (!std::isfinite(loss))
         return Outcome{RunState::Diverged, step, line("step %lld · loss · %g", number(step), loss), -1};
     const bool diverged = watch_.add(loss, ln_vocab_);
@@ -107,11 +109,18 @@ std::string Verdict::gradient_words() const {
     return line("gradients %s, layer 1 ÷ last layer: %s", word, ratio_text(ratio).c_str());
 }
 
+std::string Verdict::skipped_words() const {
+    if (skipped_ == 0) return {};
+    return line(" · %lld of %lld updates skipped: the scaled gradient overflowed", number(skipped_),
+                number(watch_.seen));
+}
+
 std::string Verdict::stalled_text(const Window& now) const {
     const char* more = now.mean < unigram_entropy_ ? "hardly more" : "no more";
-    std::string text = line("learned %s than the unigram: last 20 at %.4g nat, unigram entropy %.4g · ", more,
+    std::string text = line("learned %s than the unigram: last 20 at %.4g nat, unigram entropy %.4g", more,
                             now.mean, unigram_entropy_) +
-                       gradient_words();
+                       skipped_words();
+    if (!many_skipped()) text += " · " + gradient_words();
     if (losses_.size() == 2 * kWindow) {
         const Window before = window(kWindow);
         if (before.mean - now.mean > 4 * std::hypot(now.error, before.error)) text += " · still falling";
@@ -135,7 +144,7 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
                      number(last_step), now.mean, ln_vocab_, watch_.first),
                 -1};
     if (!has_unigram_entropy())
-        return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean), -1};
+        return {RunState::Finished, last_step, line("last 20 at %.4g nat", now.mean) + skipped_words(), -1};
     if (collapsed(now)) {
         const std::int64_t began = std::min(held_step_ + 1, last_step);
         const std::string at = best_step_ < 0 ? "" : line(" at step %lld", number(best_step_));
@@ -149,7 +158,8 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
     if (low >= kUnigramShare * unigram_entropy_) return {RunState::Stalled, last_step, stalled_text(now), -1};
     return {RunState::Finished, last_step,
             line("last 20 at %.4g nat, %.2g below the unigram entropy %.4g", now.mean,
-                 unigram_entropy_ - now.mean, unigram_entropy_),
+                 unigram_entropy_ - now.mean, unigram_entropy_) +
+                skipped_words(),
             -1};
 }
 
@@ -163,6 +173,7 @@ std::vector<double> Verdict::state() const {
                               static_cast<double>(held_step_),
                               static_cast<double>(watch_.seen),
                               static_cast<double>(watch_.above),
+                              static_cast<double>(skipped_),
                               static_cast<double>(losses_.size())};
     state.insert(state.end(), losses_.begin(), losses_.end());
     state.insert(state.end(), ratios_.begin(), ratios_.end());
@@ -188,11 +199,12 @@ std::int64_t whole_number(double value, double least) {
 
 void Verdict::restore(const std::vector<double>& state) {
     if (!state.empty() && state[0] >= 0) return restore_first_layout(state);
-    if (state.size() < kScalars || state[0] != kLayout) reject_state();
-    const auto kept = static_cast<double>(whole_number(state[kScalars - 1], 0));
-    if (!(kept <= 2 * kWindow && kScalars + kept <= static_cast<double>(state.size()) &&
-          static_cast<double>(state.size()) <= kScalars + kept + kWindow))
-        reject_state();
+    const bool second = !state.empty() && state[0] == kSecondLayout;
+    const std::size_t scalars = second ? kSecondScalars : kScalars;
+    if (state.size() < scalars || (!second && state[0] != kLayout)) reject_state();
+    const auto kept = static_cast<double>(whole_number(state[scalars - 1], 0));
+    const auto size = static_cast<double>(state.size()), least = static_cast<double>(scalars) + kept;
+    if (!(kept <= 2 * kWindow && least <= size && size <= least + kWindow)) reject_state();
     watch_ = {};
     watch_.first = state[1];
     watch_.best_median = state[2];
@@ -202,7 +214,9 @@ void Verdict::restore(const std::vector<double>& state) {
     held_step_ = whole_number(state[6], -1);
     watch_.seen = whole_number(state[7], 0);
     watch_.above = whole_number(state[8], 0);
-    const auto losses = state.begin() + kScalars, ratios = losses + static_cast<std::ptrdiff_t>(kept);
+    skipped_ = second ? 0 : whole_number(state[9], 0);
+    const auto losses = state.begin() + static_cast<std::ptrdiff_t>(scalars),
+               ratios = losses + static_cast<std::ptrdiff_t>(kept);
     losses_.assign(losses, ratios);
     ratios_.assign(ratios, state.end());
     fill_watch();
@@ -221,6 +235,7 @@ void Verdict::restore_first_layout(const std::vector<double>& state) {
     best_step_ = -1;
     watch_.seen = whole_number(state[3], 0);
     watch_.above = whole_number(state[4], 0);
+    skipped_ = 0;
     held_step_ = watch_.seen - 1;  // the start of a collapse before the checkpoint is unknown
     losses_.assign(state.begin() + kFirstScalars, state.end());
     ratios_.clear();

@@ -35,6 +35,10 @@ namespace normscope {
 /// ends within its warm-up or that is still falling is also called stalled: the verdict covers the steps
 /// made, not those to come.
 ///
+/// Where an update was skipped (an overflow of the scaled gradient in FP16) the text counts them. Where that
+/// is more than one in ten, nothing is stated about the gradients: the ratio is that of gradients that were
+/// not used.
+///
 /// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text states that they are too
 /// short. Where H₁ is unknown (NaN) or 0 collapse and stalling are not checked.
 ///
@@ -45,8 +49,8 @@ class Verdict {
     Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup);
 
     /// One more step; returns the divergence when it is complete. `gradient_ratio` may be NaN or infinite (an
-    /// overflow in FP16): it is skipped then.
-    std::optional<Outcome> add(std::int64_t step, double loss, double gradient_ratio);
+    /// overflow in FP16): it is ignored then. `skipped`: the step's update was not made.
+    std::optional<Outcome> add(std::int64_t step, double loss, double gradient_ratio, bool skipped = false);
 
     /// The outcome of a run that reached its last step, with the deciding values.
     Outcome at_end(std::int64_t last_step) const;
@@ -61,8 +65,9 @@ class Verdict {
     const DivergenceWatch& watch() const { return watch_; }
     /// The state for checkpoints.
     std::vector<double> state() const;
-    /// Continues from `state`, also one of the first layout, which kept neither the mean nor the step of the
-    /// best window: its median then replaces the mean. Throws InputError for anything else.
+    /// Continues from `state`, also one of the second layout, which did not count the skipped updates, or of
+    /// the first, which kept neither the mean nor the step of the best window: its median then replaces the
+    /// mean. Throws InputError for anything else.
     void restore(const std::vector<double>& state);
 
   private:
@@ -78,6 +83,9 @@ class Verdict {
     bool collapsed(const Window& now) const;
     std::string stalled_text(const Window& now) const;
     std::string gradient_words() const;
+    bool many_skipped() const { return 10 * skipped_ > watch_.seen; }
+    /// " · 23 of 30 updates skipped: the gradient overflowed"; empty where none was.
+    std::string skipped_words() const;
     /// The watch's losses are the last of losses_.
     void fill_watch();
     void restore_first_layout(const std::vector<double>& state);
@@ -87,6 +95,7 @@ class Verdict {
     std::vector<double> losses_;  ///< the last 2·kWindow, oldest first
     std::vector<double> ratios_;  ///< the last kWindow that were finite, oldest first
     DivergenceWatch watch_;
+    std::int64_t skipped_ = 0;  ///< updates
     double best_mean_, best_error_ = 0;
     std::int64_t best_step_ = -1;  ///< last step of the window with the best mean; -1 if unknown
     std::int64_t held_step_ = -1;  ///< the last step whose mean was at or below collapse_level()

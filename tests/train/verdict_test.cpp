@@ -200,7 +200,7 @@ class VerdictTest : public QObject {
                         second->restore(verdict->state());
                         verdict = std::move(second);
                     }
-                    if (const auto outcome = verdict->add(s, loss(s), s % 7 == 0 ? NAN : 1.0 + s))
+                    if (const auto outcome = verdict->add(s, loss(s), s % 7 == 0 ? NAN : 1.0 + s, s % 9 == 0))
                         return outcome->text;
                 }
                 return verdict->at_end(199).text;
@@ -226,12 +226,46 @@ class VerdictTest : public QObject {
         QCOMPARE(stalled.at_end(39).state, RunState::Stalled);
     }
 
+    /// As the third, without the count of skipped updates.
+    void theSecondLayoutIsRead() {
+        Verdict before(kLnV, kUnigram, 0);
+        for (int s = 0; s < 100; ++s) before.add(s, 2.9, 1e-6);
+        std::vector<double> old = before.state();
+        old[0] = -2;
+        old.erase(old.begin() + 9);
+        Verdict verdict(kLnV, kUnigram, 0);
+        verdict.restore(old);
+        QCOMPARE(verdict.at_end(99).text, before.at_end(99).text);
+        QCOMPARE(verdict.state(), before.state());
+    }
+
+    /// Gradients that moved nothing are no news of the run.
+    void skippedUpdatesAreCounted() {
+        Verdict verdict(kLnV, kUnigram, 0);
+        for (int s = 0; s < 30; ++s) verdict.add(s, 2.9, 1, s < 23);
+        QCOMPARE(
+            verdict.at_end(29).text,
+            std::string("learned no more than the unigram: last 20 at 2.9 nat, unigram entropy 2.8 · 23 of "
+                        "30 updates skipped: the scaled gradient overflowed"));
+        Verdict few(kLnV, kUnigram, 0);
+        for (int s = 0; s < 30; ++s) few.add(s, 2.9, 1, s < 3);
+        QVERIFY2(few.at_end(29).text.find("3 of 30 updates skipped") != std::string::npos &&
+                     few.at_end(29).text.find("gradients neither") != std::string::npos,
+                 few.at_end(29).text.c_str());
+        Verdict learned(kLnV, kUnigram, 0);
+        for (int s = 0; s < 30; ++s) learned.add(s, 1.5, 1, s == 4);
+        QVERIFY2(learned.at_end(29).text.ends_with("1 of 30 updates skipped: the scaled gradient overflowed"),
+                 learned.at_end(29).text.c_str());
+    }
+
     void anUnknownLayoutIsRejected() {
         for (const std::vector<double>& state : {std::vector<double>{},
+                                                 {-4, 1, 2},
                                                  {-3, 1, 2},
                                                  {-2, 1, 2},
                                                  {3.6, 2.4},
                                                  {-2, 3, 3, 3, 0, 1, 1, 1, 0, 4000},
+                                                 {-3, 3, 3, 3, 0, 1, 1, 1, 0, 0, 4000},
                                                  std::vector<double>(200, 1.0)})
             QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
     }
@@ -246,7 +280,7 @@ class VerdictTest : public QObject {
         Verdict(kLnV, kUnigram, 0).restore(first_layout);
         for (const double bad :
              {std::nan(""), double(INFINITY), -double(INFINITY), 1e300, -1e300, -2.0, 0.5}) {
-            for (const std::size_t place : {5, 6, 7, 8, 9}) {
+            for (const std::size_t place : {5, 6, 7, 8, 9, 10}) {
                 std::vector<double> state = sound;
                 state[place] = bad;
                 QVERIFY_THROWS_EXCEPTION(InputError, Verdict(kLnV, kUnigram, 0).restore(state));
