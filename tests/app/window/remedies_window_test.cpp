@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/window/appearance_controller.h"
 #include "core/run/complete_run.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -9,10 +8,8 @@
 #include "widgets/findings/remedy_table.h"
 #include "window_bench.h"
 
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QToolButton>
-#include <cstdio>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -200,32 +197,6 @@ class RemediesWindowTest : public QObject {
         QCOMPARE(line[2].y(), plot.bottom());
         QCOMPARE(line[3].y(), plot.bottom());
         QCOMPARE(line[4], plot.topRight());
-    }
-
-    void theDefaultPostLnHasAtLeastTwoRemediesThatLearn() {
-        WindowBench b;
-        b.lab().training().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
-        drafted(b);
-        b.keepScreenshot("failed-light");
-        b.window->appearance()->setDark(true);
-        b.keepScreenshot("failed-dark");
-        b.window->appearance()->setDark(false);
-        QElapsedTimer clock;
-        clock.start();
-        b.lab().remedies().tryOut(b.lab().remedies().trials()->shown());
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
-        std::printf("Try all: %.1f s\n", static_cast<double>(clock.elapsed()) / 1e3);
-        b.keepScreenshot("tried-light");
-        const auto learned = [&] {
-            const auto& rows = box(b)->table().rows();  // the failed run first
-            return rows.empty() ? 0
-                                : std::count_if(rows.begin() + 1, rows.end(),
-                                                [](const widgets::RemedyTable::Row& row) {
-                                                    return row.state == RunState::Finished;
-                                                });
-        };
-        QTRY_VERIFY(learned() >= 2);  // the band follows within 200 ms
     }
 };
 

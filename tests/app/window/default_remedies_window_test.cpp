@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The default comparison to its end, and what is offered for the run that stalls.
+#include "app/window/appearance_controller.h"
+#include "tests/support/test_main.h"
+#include "tests/widgets/warnings_fail.h"
+#include "widgets/findings/findings_band.h"
+#include "widgets/findings/remedy_box.h"
+#include "widgets/findings/remedy_table.h"
+#include "window_bench.h"
+
+#include <QElapsedTimer>
+#include <cstdio>
+
+using namespace normscope;
+using namespace normscope::app;
+using normscope::test::WindowBench;
+
+namespace {
+
+void drafted(WindowBench& b) {
+    QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedies().trials() && b.lab().remedies().trials()->done(), 60000);
+}
+
+widgets::RemedyBox* box(const WindowBench& b) {
+    return b.find<widgets::FindingsBand>("findingsBand")->remedies();
+}
+
+}  // namespace
+
+class DefaultRemediesWindowTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<test::WarningsFail> warnings_;
+
+  private Q_SLOTS:
+    void init() { warnings_ = std::make_unique<test::WarningsFail>(); }
+    void cleanup() {
+        warnings_->check();
+        warnings_.reset();
+    }
+
+    void theDefaultPostLnHasAtLeastTwoRemediesThatLearn() {
+        WindowBench b;
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
+        drafted(b);
+        b.keepScreenshot("failed-light");
+        b.window->appearance()->setDark(true);
+        b.keepScreenshot("failed-dark");
+        b.window->appearance()->setDark(false);
+        QElapsedTimer clock;
+        clock.start();
+        b.lab().remedies().tryOut(b.lab().remedies().trials()->shown());
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
+        std::printf("Try all: %.1f s\n", static_cast<double>(clock.elapsed()) / 1e3);
+        b.keepScreenshot("tried-light");
+        const auto learned = [&] {
+            const auto& rows = box(b)->table().rows();  // the failed run first
+            return rows.empty() ? 0
+                                : std::count_if(rows.begin() + 1, rows.end(),
+                                                [](const widgets::RemedyTable::Row& row) {
+                                                    return row.state == RunState::Finished;
+                                                });
+        };
+        QTRY_VERIFY(learned() >= 2);  // the band follows within 200 ms
+    }
+};
+
+NORMSCOPE_WIDGET_TEST(DefaultRemediesWindowTest)
+#include "default_remedies_window_test.moc"
