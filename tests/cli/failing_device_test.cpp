@@ -33,7 +33,7 @@ class FailingDeviceTest : public QObject {
   private Q_SLOTS:
     void aLostCardLosesNothing() {
         const QString file = out("lost.h5");
-        const CliResult lost = train(file, {"--backend", "cuda"}, "launch 12000");
+        const CliResult lost = train(file, {"--backend", "cuda"}, "launch 26000");
         QCOMPARE(lost.code, 1);
         const QStringList lines = lost.error_lines();
         QVERIFY2(lines.size() == 1 && lines[0].startsWith("normscope-cli: " + file + ": failed at step ") &&
@@ -45,7 +45,7 @@ class FailingDeviceTest : public QObject {
         QCOMPARE(failed.outcome.state, RunState::Failed);
         QCOMPARE(failed.backend, std::string("cuda"));
         const auto rows = failed.steps.rows();
-        QVERIFY(rows >= 4 && rows < 12);
+        QVERIFY2(rows >= 4 && rows < 12, qPrintable(QString::number(rows)));
         const auto checkpoint = CheckpointPair(file.toStdString()).newest();
         QVERIFY(checkpoint && checkpoint->step >= 2 && static_cast<std::size_t>(checkpoint->step) <= rows);
 

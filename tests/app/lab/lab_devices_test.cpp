@@ -133,7 +133,7 @@ class LabDevicesTest : public QObject {
         QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
         b.lab->training().play();
         b.lab->devices().choose(kEmulated);
-        emulated_cuda_device().fail_at({0, 10000});
+        emulated_cuda_device().fail_at({0, 16000});
         QSignalSpy failures(b.lab.get(), &Lab::runsFailed);
         b.lab->training().forkSelected();
         QTRY_COMPARE(b.lab->comparison().runs.size(), 2u);
@@ -192,7 +192,7 @@ class LabDevicesTest : public QObject {
     void everyRunOfALostDeviceIsReported() {
         DeviceBench b(12);  // too few for a verdict
         b.lab->devices().choose(kEmulated);
-        emulated_cuda_device().fail_at({0, 10000});
+        emulated_cuda_device().fail_at({0, 16000});
         b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.lab->training().failedRuns().size() == 2, 60000);
         for (const int i : {0, 1})
