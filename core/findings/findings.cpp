@@ -58,6 +58,14 @@ std::optional<double> gradient_ratio_of_layers(const ProbeResult& sample) {
     return first / last;
 }
 
+/// ", 0.14 for the median token", where that was measured at the same step.
+std::string median_token_text(const RunData& run, std::int64_t step) {
+    const ProbeResult* sample = run.sample_of("transport", step);
+    const NamedArray* median = sample ? full(*sample, "median_token") : nullptr;
+    if (!median || median->data.size() < 3 || !std::isfinite(median->data[2])) return {};
+    return ", " + number_text(median->data[2]) + " for the median token";
+}
+
 std::string gradient_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("gradients", step);
     if (!now) return {};
@@ -66,10 +74,10 @@ std::string gradient_sentence(const RunData& run, std::int64_t step) {
     const std::size_t depth = (now->find("hidden")->data.size() - 1) / 2;
     std::string text = "Gradient, layer 1 ÷ " + std::to_string(depth) + " (held-out batch): " +
                        (std::isfinite(*ratio) ? number_text(*ratio) : std::string("not finite")) + " at " +
-                       step_text(now->step);
+                       step_text(now->step) + median_token_text(run, now->step);
     const ProbeResult& first = run.probes.at("gradients").front();
     if (const auto start = gradient_ratio_of_layers(first); start && first.step == 0 && now->step > 0)
-        text += "; " + number_text(*start) + " at step 0";
+        text += "; " + number_text(*start) + " at step 0" + median_token_text(run, 0);
     return text;
 }
 
@@ -102,8 +110,9 @@ std::string departures_sentence(const RunData& run, std::int64_t step, std::size
     const auto left = departures(run, step);
     if (left.empty()) return {};
     const auto departure_text = [](const Departure& d) {
-        return std::string(d.quantity->title) + " (" + number_text(d.start) + " → " + number_text(d.value) +
-               ")";
+        const std::string from = d.from > 0 ? " at " + step_text(d.from) : "";
+        return std::string(d.quantity->title) + " (" + number_text(d.start) + from + " → " +
+               number_text(d.value) + ")";
     };
     std::string text = "First outside the range of runs that learn: " + departure_text(left.front()) +
                        " at " + step_text(left.front().step);
@@ -114,8 +123,8 @@ std::string departures_sentence(const RunData& run, std::int64_t step, std::size
         if (left[i].step != last_step) text += " at " + step_text(left[i].step);
         last_step = left[i].step;
     }
-    if (left.size() > most) text += "; and " + std::to_string(left.size() - most) + " more";
-    return text;
+    if (left.size() > most) return text + "; and " + std::to_string(left.size() - most) + " more";
+    return text + "; " + false_alarms_text();
 }
 
 std::string growth_sentence(const RunData& run, std::int64_t step) {

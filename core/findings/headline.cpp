@@ -90,7 +90,8 @@ Headline headline(const RunData& run, std::int64_t step) {
     if (run.outcome.step <= step)
         line = {title_of(run),
                 measured_of(run),
-                began_of(left, "outside the range of runs that learn"),
+                began_of(left, "outside the range of runs that learn") +
+                    (left.empty() ? "" : "; " + false_alarms_text()),
                 began_of(left, "out of its range"),
                 {}};
     if (!line.title.empty() && !run.unread) line.gradient = gradient_of(run, step);

@@ -34,22 +34,64 @@ std::optional<double> product_of(const ProbeResult& sample, const char* name) {
     return std::exp(logarithm);
 }
 
-// The bands are the last row of tests/findings/RESULT.md, rounded up.
+/// Step 0 in the first phase, later the newest at half the step or before: what changed while the number of
+/// steps doubled.
+const ProbeResult& reference_sample(const std::vector<ProbeResult>& samples, std::int64_t step) {
+    if (step <= kPhases.front().last) return samples.front();
+    const auto after =
+        std::find_if(samples.begin(), samples.end(), [&](const ProbeResult& s) { return s.step > step / 2; });
+    return *(after - 1);  // step 0 is there
+}
+
+// The bands are those of tests/findings/RESULT.md, rounded up.
 constexpr WatchedQuantity kWatched[] = {
-    {"branch_ratio", "branch ÷ stream", "residual", true, 3.8,
+    {"branch_ratio",
+     "branch ÷ stream",
+     "residual",
+     true,
+     {4.6, 1.4, 1.6, 0.44},
      [](const ProbeResult& s) { return median_of(s, "branch_ratio"); }},
-    {"branch_cosine", "cos(branch, stream)", "residual", false, 0.95,
+    {"branch_cosine",
+     "cos(branch, stream)",
+     "residual",
+     false,
+     {1.01, 1.06, 0.89, 0.17},
      [](const ProbeResult& s) { return median_of(s, "branch_cosine"); }},
-    {"norm_factor", "the norms' factor on the gradient", "residual", true, 2.5,
+    {"norm_factor",
+     "the norms' factor on the gradient",
+     "residual",
+     true,
+     {5, 5.1, 2.4, 3.1},
      [](const ProbeResult& s) { return product_of(s, "grad_norm"); }},
-    {"branch_factor", "the branches' factor on the gradient", "residual", true, 3.5,
+    {"branch_factor",
+     "the branches' factor on the gradient",
+     "residual",
+     true,
+     {3.5, 4.1, 2.7, 4.3},
      [](const ProbeResult& s) { return product_of(s, "grad_branch"); }},
-    {"update_ratio", "update ÷ weight", "updates", true, 3,
+    {"update_ratio",
+     "update ÷ weight",
+     "updates",
+     true,
+     {2.9, 2.8, 2.2, 2.3},
      [](const ProbeResult& s) { return median_of(s, "update_ratio"); }},
-    {"gradient_ratio", "gradient, first ÷ last layer", "gradients", true, 4, gradient_ratio},
-    {"entropy", "attention entropy", "attention", false, 0.21,
+    {"gradient_ratio",
+     "gradient, first ÷ last layer",
+     "gradients",
+     true,
+     {4.8, 5.9, 3.2, 6.8},
+     gradient_ratio},
+    {"entropy",
+     "attention entropy",
+     "attention",
+     false,
+     {0.75, 0.82, 0.29, 0.21},
      [](const ProbeResult& s) { return median_of(s, "entropy"); }},
-    {"similarity", "token similarity", "tokens", false, 0.95,
+    {"similarity",
+     "token similarity",
+     "tokens",
+     false,
+     {0.93, 0.9, 0.9, 0.18},
      [](const ProbeResult& s) { return median_of(s, "similarity"); }},
 };
 
@@ -59,31 +101,74 @@ std::span<const WatchedQuantity> watched_quantities() {
     return kWatched;
 }
 
-double excursion(const WatchedQuantity& quantity, double start, double value) {
-    if (!quantity.logarithmic) return std::abs(value - start);
-    if (!(start > 0) || !(value > 0)) return std::numeric_limits<double>::quiet_NaN();
-    return std::abs(std::log(value / start));
+std::string false_alarms_text() {
+    return std::to_string(kFalseAlarms.alarms) + " of " + std::to_string(kFalseAlarms.runs) +
+           " runs that learn leave a range too";
 }
 
-std::vector<Departure> departures(const RunData& run, std::int64_t until) {
+double excursion(const WatchedQuantity& quantity, double reference, double value) {
+    if (!quantity.logarithmic) return std::abs(value - reference);
+    if (!(reference > 0) || !(value > 0)) return std::numeric_limits<double>::quiet_NaN();
+    return std::abs(std::log(value / reference));
+}
+
+namespace {
+
+/// Every departure of a quantity; nullopt where the run has no values to judge by.
+std::optional<std::vector<Departure>> departures_of(const WatchedQuantity& quantity, const RunData& run,
+                                                    std::int64_t until) {
+    const auto recorded = run.probes.find(quantity.probe);
+    if (recorded == run.probes.end() || recorded->second.empty() || recorded->second.front().step != 0)
+        return std::nullopt;
+    const std::vector<ProbeResult>& samples = recorded->second;
+    if (!samples.front().only().empty()) return std::nullopt;  // the bands are of whole stacks
+    if (!quantity.value(samples.front())) return std::nullopt;
     std::vector<Departure> found;
-    for (const WatchedQuantity& quantity : kWatched) {
-        const auto samples = run.probes.find(quantity.probe);
-        if (samples == run.probes.end() || samples->second.empty() || samples->second.front().step != 0)
-            continue;
-        if (!samples->second.front().only().empty()) continue;  // the bands are of whole stacks
-        const auto start = quantity.value(samples->second.front());
-        if (!start) continue;
-        for (const ProbeResult& sample : samples->second) {
-            if (sample.step > until) break;
-            const auto value = quantity.value(sample);
-            if (!value) continue;
-            const double bands = excursion(quantity, *start, *value) / quantity.band;
-            if (!(bands > 1)) continue;
-            found.push_back({&quantity, sample.step, *start, *value, bands});
-            break;
-        }
+    for (const ProbeResult& sample : samples) {
+        if (sample.step > until) break;
+        const auto phase = std::find_if(kPhases.begin(), kPhases.end(), [&](const Phase& p) {
+            return p.first <= sample.step && sample.step <= p.last;
+        });
+        if (phase == kPhases.end()) continue;
+        const ProbeResult& reference = reference_sample(samples, sample.step);
+        const auto start = quantity.value(reference), value = quantity.value(sample);
+        if (!start || !value) continue;
+        const double bands = excursion(quantity, *start, *value) /
+                             quantity.bands[static_cast<std::size_t>(phase - kPhases.begin())];
+        if (bands > 1) found.push_back({&quantity, reference.step, sample.step, *start, *value, bands});
     }
+    return found;
+}
+
+/// The first departure from a step on.
+const Departure* first_from(const std::vector<Departure>& all, std::int64_t step) {
+    const auto at = std::find_if(all.begin(), all.end(), [&](const Departure& d) { return d.step >= step; });
+    return at == all.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::vector<Departure> departures(const RunData& run, std::int64_t until) {
+    std::vector<std::vector<Departure>> judged;
+    for (const WatchedQuantity& quantity : kWatched)
+        if (auto all = departures_of(quantity, run, until)) judged.push_back(std::move(*all));
+    std::vector<std::int64_t> steps;
+    for (const auto& all : judged)
+        for (const Departure& d : all) steps.push_back(d.step);
+    std::sort(steps.begin(), steps.end());
+    const std::size_t wanted = std::min<std::size_t>(2, judged.size());
+    const auto begins = [&](std::int64_t step) {
+        const std::int64_t soon = step + std::max<std::int64_t>(2, step / 10);
+        return static_cast<std::size_t>(std::count_if(judged.begin(), judged.end(), [&](const auto& all) {
+                   const Departure* first = first_from(all, step);
+                   return first && first->step <= soon;
+               })) >= wanted;
+    };
+    const auto begin = std::find_if(steps.begin(), steps.end(), begins);
+    std::vector<Departure> found;
+    if (begin == steps.end()) return found;
+    for (const auto& all : judged)
+        if (const Departure* first = first_from(all, *begin)) found.push_back(*first);
     std::sort(found.begin(), found.end(), [](const Departure& a, const Departure& b) {
         return a.step != b.step ? a.step < b.step : a.bands > b.bands;
     });

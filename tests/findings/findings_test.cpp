@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
+#include "core/findings/watched.h"
 #include "tests/findings/sample_data.h"
 #include "tests/support/test_main.h"
 
@@ -47,9 +48,17 @@ class FindingsTest : public QObject {
                  "Measured on the way back from layer 2 to layer 1 at step 8: norms × 0.002, shortcuts × 2, "
                  "branches × 5×10⁻⁷, together × 2×10⁻⁹",
                  "First outside the range of runs that learn: gradient, first ÷ last layer (2 → 2×10⁻⁹) at "
-                 "step 8",
+                 "step 8; " +
+                     QString::fromStdString(false_alarms_text()),
                  "The hidden state grows along the depth: RMS 1 at the embedding, 50 after layer 2 at step "
                  "8"}));
+        sample::add(r, "transport", 0, {sample::vector("median_token", {1, 1, 0.14, 1, 1})});
+        QCOMPARE(
+            sentences(r, 199)[1],
+            QString("Gradient, layer 1 ÷ 2 (held-out batch): 2×10⁻⁹ at step 8; 2 at step 0, 0.14 for the "
+                    "median token"));
+        sample::add(r, "transport", 8, {sample::vector("median_token", {1, 1, 3e-9, 1, 1})});
+        QVERIFY(sentences(r, 199)[1].contains("2×10⁻⁹ at step 8, 3×10⁻⁹ for the median token; 2 at step 0"));
         QCOMPARE(sentences(r, 100).front(), QString("Post-LN has a loss of 2.86 nat (mean of steps 81 to "
                                                     "100), 0.01 nat below the unigram entropy"));
     }
@@ -72,7 +81,8 @@ class FindingsTest : public QObject {
         }
         QCOMPARE(sentences(r, 3).last(),
                  QString("First outside the range of runs that learn: gradient, first ÷ last layer "
-                         "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.005) at step 3"));
+                         "(1 → 0.001) at step 1; then branch ÷ stream (0.5 → 0.005) at step 3; ") +
+                     QString::fromStdString(false_alarms_text()));
         const auto all = findings(r, 3);
         const auto departures = std::find_if(
             all.begin(), all.end(), [](const Finding& f) { return f.kind == FindingKind::Departures; });

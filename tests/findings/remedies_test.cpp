@@ -131,9 +131,11 @@ class RemediesTest : public QObject {
         QVERIFY(headline(run, 198).title.empty());  // it has not ended, and nothing has left its range
         sample::add(run, "gradients", 0, {sample::vector("hidden", {1, 1, 1, 1, 1})});
         sample::add(run, "gradients", 3, {sample::vector("hidden", {1, 1, 1e-3, 1, 1})});
-        QCOMPARE(headline(run).began,
-                 std::string(
-                     "First outside the range of runs that learn: gradient, first ÷ last layer, at step 3"));
+        QCOMPARE(
+            headline(run).began,
+            std::string(
+                "First outside the range of runs that learn: gradient, first ÷ last layer, at step 3; ") +
+                false_alarms_text());
         QCOMPARE(headline(run).brief,
                  std::string("First out of its range: gradient, first ÷ last layer, at step 3"));
         // Scrubbed to before its end: what has happened by then.

@@ -25,7 +25,7 @@ GradientQuantity gradientQuantity(const std::string& option) {
                 "gradient of the parameters"};
     if (option == "tokens")
         return {
-            "‖g_k‖ ÷ ‖g_2D‖",
+            "‖g_k‖ ÷ ‖g_2D‖, median token",
             "median and quartiles over the tokens of the held-out batch of ‖g_k‖/‖g_2D‖, g_k = ∂L/∂h_k of "
             "one token, L the mean cross-entropy. The norm over all tokens is that of the largest: token "
             "1 alone may carry nine tenths of it",
