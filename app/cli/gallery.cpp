@@ -33,14 +33,25 @@ constexpr const char* kHelp =
     "seeds,\n"
     "next to the paper's. Verdicts: `as the paper` and `opposite`, where the interval lies on one side of "
     "the\n"
-    "paper's limit; `not seen at this scale`, where it has both; `not measured`. --no-training measures the\n"
+    "paper's limit; `smaller than of interest`, where it lies within the smallest effect of interest; `not "
+    "seen`,\n"
+    "where it has both sides; `cannot tell`, where an arm did not learn more than pairs of tokens; `not "
+    "measured`.\n"
+    "--no-training measures the\n"
     "runs that DIR has.";
 
-std::vector<const GalleryEntry*> chosen(const GalleryArguments& arguments) {
+/// `own` keeps the entries that are read from files.
+std::vector<const GalleryEntry*> chosen(const GalleryArguments& arguments,
+                                        std::vector<std::unique_ptr<GalleryEntry>>& own) {
     std::vector<const GalleryEntry*> entries;
     if (arguments.all)
         for (const GalleryEntry& entry : gallery()) entries.push_back(&entry);
     for (const std::string& id : arguments.ids) {
+        if (id.ends_with(".json")) {
+            own.push_back(std::make_unique<GalleryEntry>(load_gallery_entry(id)));
+            entries.push_back(own.back().get());
+            continue;
+        }
         const GalleryEntry* entry = find_gallery_entry(id);
         if (!entry) throw InputError("ID", "\"" + id + "\" is unknown", "`gallery` lists them");
         entries.push_back(entry);
@@ -111,7 +122,8 @@ bool trained(const GalleryEntry& entry, const std::string& folder, const Gallery
 }
 
 int run_gallery(const GalleryArguments& arguments) {
-    const auto entries = chosen(arguments);
+    std::vector<std::unique_ptr<GalleryEntry>> own;
+    const auto entries = chosen(arguments, own);
     if (entries.empty()) {
         print_list();
         return kDone;
@@ -156,7 +168,9 @@ void add_gallery(CLI::App& program, Task& task) {
         "gallery",
         "the papers' figures and tables at the scale of a laboratory: their statement, our measurement");
     command->footer(kHelp);
-    command->add_option("ID", arguments->ids, "entries; `gallery` alone lists them");
+    command->add_option(
+        "ID", arguments->ids,
+        "entries; `gallery` alone lists them. FILE.json: one's own, as those in resources/gallery");
     command->add_flag("--all", arguments->all, "all entries");
     command->add_option("--out", arguments->out, "folder with a sweep's folder for each entry; it is made");
     command->add_flag("--json", arguments->json, "the findings as JSON");

@@ -44,8 +44,11 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         std::to_string(loss->last) + ")";
     if (!std::isfinite(run.unigram_entropy)) return reached;
     const double below = run.unigram_entropy - loss->mean;
-    return reached + ", " + number_text(std::abs(below)) + (below >= 0 ? " nat below" : " nat above") +
-           " the unigram entropy";
+    const std::string learned = reached + ", " + number_text(std::abs(below)) +
+                                (below >= 0 ? " nat below" : " nat above") + " the unigram entropy";
+    if (std::isnan(run.bigram_entropy) || below < 0) return learned;
+    return learned + (loss->mean < run.bigram_entropy ? " and below" : " and not below") +
+           " that of token pairs, " + number_text(run.bigram_entropy, 3);
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.

@@ -79,6 +79,9 @@ std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& r
                            quantity.states.end()
                        ? 0.0
                        : 1.0;
+        case Kind::Learned:
+            if (std::isnan(recorded.bigram_entropy) || !row.final_loss) return std::nullopt;
+            return *row.final_loss < recorded.bigram_entropy ? 1.0 : 0.0;
         case Kind::Probe:
             break;
     }
@@ -94,6 +97,10 @@ GalleryVerdict verdict_of(const GalleryMeasure& measure, const Interval& effect)
         if (effect.low >= low && effect.high <= high) return GalleryVerdict::AsPaper;
         return effect.high < low || effect.low > high ? GalleryVerdict::Opposite : GalleryVerdict::NotSeen;
     }
+    const bool ratio = measure.effect == Effect::Ratio;
+    const double least = ratio ? measure.limit / (1 + measure.interest) : measure.limit - measure.interest,
+                 most = ratio ? measure.limit * (1 + measure.interest) : measure.limit + measure.interest;
+    if (effect.low > least && effect.high < most) return GalleryVerdict::Smaller;
     const bool above = effect.low > measure.limit, below = effect.high < measure.limit;
     if (!above && !below) return GalleryVerdict::NotSeen;
     return above == (measure.side == Side::Above) ? GalleryVerdict::AsPaper : GalleryVerdict::Opposite;
@@ -135,6 +142,18 @@ class Cells {
         const auto at = std::find(quantities_.begin(), quantities_.end(), quantity) - quantities_.begin();
         return found->second.at(static_cast<std::size_t>(at));
     }
+    /// Whether half of the runs of a cell or more learned; nullopt where that is unknown of all.
+    std::optional<bool> learned(const GalleryCell& cell) const {
+        GalleryQuantity quantity;
+        quantity.kind = GalleryQuantity::Kind::Learned;
+        int of = 0, count = 0;
+        for (const std::uint64_t seed : entry_.sweep.seeds)
+            if (const auto one = value(cell, quantity, seed)) {
+                ++of;
+                count += *one > 0;
+            }
+        return of > 0 ? std::optional(2 * count >= of) : std::nullopt;
+    }
 
   private:
     const GalleryEntry& entry_;
@@ -165,6 +184,29 @@ void measure_shares(const GalleryMeasure& measure, const Cells& cells,
                             : share_difference_interval(count, total, other_count, other_total);
 }
 
+/// Whether the values of a measure are ratios, of which the logarithm is averaged.
+bool is_ratio(const GalleryMeasure& measure) {
+    if (measure.effect != Effect::Value) return measure.effect == Effect::Ratio;
+    const GalleryQuantity& quantity = measure.quantity;
+    return quantity.kind == GalleryQuantity::Kind::Probe &&
+           (quantity.when == GalleryQuantity::When::LastOverFirst ||
+            quantity.scalar.over == SweepScalar::Over::FirstOverLast);
+}
+
+/// "an arm did not learn: stack.scheme=post"; empty where both did, or where it is not required.
+std::string arm_that_failed(const GalleryMeasure& measure, const Cells& cells) {
+    if (!measure.arms_learn) return {};
+    std::vector<const GalleryCell*> arms{&measure.of};
+    if (measure.effect != Effect::Value) arms.push_back(&measure.against);
+    for (const GalleryCell* arm : arms) {
+        if (cells.learned(*arm).value_or(true)) continue;
+        std::string text;
+        for (const auto& [key, value] : *arm) text += (text.empty() ? "" : ", ") + key + "=" + value;
+        return "an arm did not learn more than token pairs" + (text.empty() ? text : ": " + text);
+    }
+    return {};
+}
+
 /// The effect of every seed that has one. A ratio is its logarithm.
 void measure_effects(const GalleryMeasure& measure, const Cells& cells,
                      const std::vector<std::uint64_t>& seeds, GalleryFinding& finding) {
@@ -177,6 +219,13 @@ void measure_effects(const GalleryMeasure& measure, const Cells& cells,
                                  : cells.value(measure.against, measure.against_quantity, seed);
         if (!value || !against) continue;
         double effect = *value - *against;
+        if (measure.effect == Effect::Value && is_ratio(measure)) {
+            if (!(*value > 0)) {
+                ++signless;
+                continue;
+            }
+            effect = std::log(*value);
+        }
         if (measure.effect == Effect::Ratio) {
             if (!(*value > 0) || !(*against > 0)) {
                 ++signless;
@@ -194,7 +243,7 @@ void measure_effects(const GalleryMeasure& measure, const Cells& cells,
     if (signless > 0) finding.note = "no ratio in " + std::to_string(signless) + " seeds: not above 0";
     if (infinite > 0 || signless > 0 || effects.empty()) return;
     finding.effect = student_interval(effects);
-    if (measure.effect == Effect::Ratio)
+    if (is_ratio(measure))
         finding.effect = {std::exp(finding.effect.mean), std::exp(finding.effect.low),
                           std::exp(finding.effect.high)};
 }
@@ -212,7 +261,11 @@ const char* gallery_verdict_text(GalleryVerdict verdict) {
         case GalleryVerdict::Opposite:
             return "opposite";
         case GalleryVerdict::NotSeen:
-            return "not seen at this scale";
+            return "not seen";
+        case GalleryVerdict::Smaller:
+            return "smaller than of interest";
+        case GalleryVerdict::CannotTell:
+            return "cannot tell";
         case GalleryVerdict::NotMeasured:
             break;
     }
@@ -239,6 +292,11 @@ std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
         else
             measure_effects(measure, cells, entry.sweep.seeds, finding);
         finding.verdict = verdict_of(measure, finding.effect);
+        if (const std::string failed = arm_that_failed(measure, cells);
+            !failed.empty() && finding.verdict != GalleryVerdict::NotMeasured) {
+            finding.verdict = GalleryVerdict::CannotTell;
+            finding.note = failed;
+        }
         if (finding.verdict == GalleryVerdict::AsPaper && measure.paper)
             finding.order = order_of(measure, finding.effect.mean);
         if (finding.verdict == GalleryVerdict::NotMeasured && finding.note.empty())

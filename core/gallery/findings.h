@@ -18,23 +18,26 @@ namespace normscope {
 enum class GalleryVerdict {
     AsPaper,      ///< the 95 % interval lies on the paper's side
     Opposite,     ///< it lies wholly on the other side
-    NotSeen,      ///< it has both sides: "not seen at this scale"
+    Smaller,      ///< it lies wholly within the smallest effect of interest
+    NotSeen,      ///< it has both sides and is wider than that
+    CannotTell,   ///< an arm did not learn (GalleryMeasure::arms_learn)
     NotMeasured,  ///< too few runs have ended, or have the quantity
 };
-/// "as the paper", "opposite", "not seen at this scale", "not measured".
+/// "as the paper", "opposite", "smaller than of interest", "not seen", "cannot tell", "not measured".
 const char* gallery_verdict_text(GalleryVerdict verdict);
 
 /// The measured effect of a GalleryMeasure.
 struct GalleryFinding {
     GalleryVerdict verdict = GalleryVerdict::NotMeasured;
-    /// Over the seeds; of a ratio the geometric mean with the interval of its logarithm. Of an outcome the
+    /// Over the seeds; of a ratio, and of a value that is one, the geometric mean with the interval of its
+    /// logarithm. Of an outcome the
     /// share of runs with Wilson's interval, its difference with Newcombe's.
     Interval effect;
     std::size_t seeds = 0, of_seeds = 0;  ///< with a value; all
     /// Ours against the paper's size: "same" within a factor of √10, "smaller", "larger"; empty where the
     /// paper has no size, or the sign is not the paper's.
     std::string order;
-    std::string note;  ///< why it is not measured; empty otherwise
+    std::string note;  ///< why it is not measured, or which arm did not learn; empty otherwise
 };
 
 /// The quantities of GalleryEntry::quantities() in one run; nullopt where it has no such number.

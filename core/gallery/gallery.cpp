@@ -19,6 +19,8 @@ std::string GalleryQuantity::title() const {
                 words += (words.empty() ? "" : ", ") + std::string(run_state_word(state));
             return "outcome " + words;
         }
+        case Kind::Learned:
+            return "final loss below the entropy of token pairs";
         case Kind::Probe:
             break;
     }
@@ -28,6 +30,7 @@ std::string GalleryQuantity::title() const {
 }
 
 const char* GalleryEntry::paper() const {
+    if (own) return "own";
     switch (id.front()) {
         case 'e':
             return "Emadi";
@@ -51,6 +54,10 @@ std::vector<GalleryQuantity> GalleryEntry::quantities() const {
         add(measure.quantity);
         if (measure.effect != GalleryMeasure::Effect::Value) add(measure.against_quantity);
     }
+    GalleryQuantity learned;
+    learned.kind = GalleryQuantity::Kind::Learned;
+    if (std::any_of(measures.begin(), measures.end(), [](const GalleryMeasure& m) { return m.arms_learn; }))
+        add(learned);
     return all;
 }
 

@@ -17,6 +17,7 @@ struct GalleryQuantity {
         Loss,     ///< nat; SweepRow::final_loss
         Spikes,   ///< number of "spike" events
         Outcome,  ///< 1 where the run ended in one of `states`, else 0
+        Learned,  ///< 1 where the final loss is below the entropy of token pairs, else 0; none where unknown
         Probe     ///< `scalar`
     } kind = Kind::Loss;
     /// Of a probe's samples: the first, the last, the last ÷ the first, or the share of the way that an entry
@@ -52,6 +53,12 @@ struct GalleryMeasure {
     double tolerance = 0;         ///< Near: relative to the limit; ours, since papers state none
     std::optional<double> paper;  ///< the effect's size in the paper, in the same unit
     std::string unit;             ///< "nat"; empty where dimensionless
+    /// The smallest effect of interest: a distance from the limit, of a ratio a factor ÷ 1 − 1. An interval
+    /// within it shows that there is none. 0: any.
+    double interest = 0;
+    /// Whether both cells must have learned more than token pairs for the measure to say anything: it is
+    /// about stacks that train, and the paper's did.
+    bool arms_learn = false;
 };
 
 /// A figure or table of one of the papers at the scale of a laboratory: a sweep, and what is measured on it.
@@ -62,9 +69,11 @@ struct GalleryEntry {
     std::string statement;  ///< of the paper, in our words
     SweepSpec sweep;
     std::vector<GalleryMeasure> measures;
+    bool own = false;  ///< of a file of the user, not of a paper
 
-    const char* paper() const;  ///< "Emadi", "null-space note", "GPAS", "Baek", "Kan"
-    /// The quantities of all measures, each once: what is read from a recording.
+    const char* paper() const;  ///< "Emadi", "null-space note", "GPAS", "Baek", "Kan"; "own"
+    /// The quantities of all measures, each once: what is read from a recording. Learned among them, where a
+    /// measure needs it.
     std::vector<GalleryQuantity> quantities() const;
 };
 
@@ -77,9 +86,14 @@ const GalleryEntry* find_gallery_entry(const std::string& id);  ///< nullptr whe
 /// { "format": "normscope-gallery", "version": 1, "title", "place", "statement", "sweep": {"preset", "set":
 /// ["KEY=VALUE", …], "grid": ["KEY=VALUES", …], "seeds": "42:46"}, "measures": [{"name", "effect": "value",
 /// "difference" or "ratio", "quantity", "against_quantity", "of": {KEY: VALUE}, "against": {KEY: VALUE},
-/// "is": ">", "<" or "≈", "than", "within", "paper"}] }. A quantity is "loss", "spikes", {"outcome": [STATE,
-/// …]} or {"probe", "array", "over": "largest" …, "when": "last" …}. `against` has the keys in which it
-/// differs from `of`.
-GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text);
+/// "is": ">", "<" or "≈", "than", "within", "paper", "interest", "arms"}] }. `interest` is 0.01 of a
+/// difference of losses and 0.1 of a ratio where it is not given. `arms` is "learn", or "may fail" where
+/// failing is the statement; of quantities of step 0 and of outcomes it is always that. A quantity is "loss",
+/// "spikes", {"outcome": [STATE, …]} or {"probe", "array", "over": "largest" …, "when": "last" …}. `against`
+/// has the keys in which it differs from `of`.
+/// The letter of a paper begins the id, unless `own` is set: an entry of the user.
+GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text, bool own = false);
+/// One's own entry, a file NAME.json; NAME is its id and the name of its folder.
+GalleryEntry load_gallery_entry(const std::string& path);
 
 }  // namespace normscope

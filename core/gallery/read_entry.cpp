@@ -4,8 +4,11 @@
 #include "core/gallery/gallery.h"
 #include "core/probe/registry.h"
 #include "core/recipe/recipe_text.h"
+#include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <iterator>
 #include <set>
 
@@ -86,7 +89,7 @@ GalleryCell read_cell(const JsonObject& object, const char* key, const SweepSpec
 GalleryMeasure read_measure(const json& value, const std::string& at, const SweepSpec& sweep) {
     const JsonObject object(value, at,
                             {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than",
-                             "within", "paper", "unit"});
+                             "within", "paper", "unit", "interest", "arms"});
     GalleryMeasure measure;
     measure.name = object.text("name");
     measure.effect = static_cast<Effect>(object.word("effect", {"value", "difference", "ratio"}));
@@ -120,6 +123,16 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
     }
     if (measure.effect == Effect::Ratio && !(measure.limit > 0))
         throw InputError(object.at("than"), "is out of range", "above 0 for a ratio");
+    using Kind = GalleryQuantity::Kind;
+    const auto at_step_0 = [](const GalleryQuantity& q) {
+        return q.kind == Kind::Probe && q.when == GalleryQuantity::When::First;
+    };
+    const bool may_fail = object.has("arms") && object.word("arms", {"learn", "may fail"}) == 1;
+    measure.arms_learn = !outcome && !at_step_0(measure.quantity) && !may_fail;
+    const bool of_losses = measure.effect == Effect::Difference && measure.quantity.kind == Kind::Loss;
+    measure.interest = measure.effect == Effect::Ratio ? 0.1 : of_losses ? 0.01 : 0;
+    if (object.has("interest")) measure.interest = object.number("interest");
+    if (!(measure.interest >= 0)) throw InputError(object.at("interest"), "is out of range", "0 or above");
     if (object.has("paper")) measure.paper = object.number("paper");
     if (object.has("unit"))
         measure.unit = object.text("unit");
@@ -150,9 +163,23 @@ SweepSpec read_sweep_of(const json& value, const std::string& at) {
 
 }  // namespace
 
-GalleryEntry read_gallery_entry(const std::string& id, const std::string& text) {
+GalleryEntry load_gallery_entry(const std::string& path) {
+    const std::string id = std::filesystem::path(path).stem().string();
+    const bool plain = std::all_of(id.begin(), id.end(),
+                                   [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
+    if (id.empty() || !plain)
+        throw InputError(printable(path), "its name is also that of a folder",
+                         "letters, digits, - and _ before .json");
+    if (find_gallery_entry(id))
+        throw InputError(printable(path), "an entry of the program has that name", "another name");
+    const auto text = text_of_file(path);
+    if (!text) throw InputError(printable(path), "cannot be read", "a gallery entry, JSON");
+    return read_gallery_entry(id, *text, true);
+}
+
+GalleryEntry read_gallery_entry(const std::string& id, const std::string& text, bool own) {
     const std::string where = "gallery entry " + id;
-    if (id.empty() || std::string("engbk").find(id.front()) == std::string::npos)
+    if (!own && (id.empty() || std::string("engbk").find(id.front()) == std::string::npos))
         throw InputError(where, "its name has no paper", "e, n, g, b or k first");
     const json value = strict_json(text, where);
     const JsonObject object(value, where,
@@ -164,7 +191,8 @@ GalleryEntry read_gallery_entry(const std::string& id, const std::string& text) 
                        object.text("place"),
                        object.text("statement"),
                        read_sweep_of(object.of("sweep"), object.at("sweep")),
-                       {}};
+                       {},
+                       own};
     const json& measures = object.of("measures");
     if (!measures.is_array() || measures.empty())
         throw InputError(object.at("measures"), "there is none", "at least one");

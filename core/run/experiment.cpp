@@ -72,9 +72,8 @@ RunData Experiment::header() const {
     run.device = device.backend == "cpu" ? cpu_name() : device.name;
     run.seed = recipe_.train.seed;
     run.outcome = outcome();
+    static_cast<LossLevels&>(run) = corpus_->levels();
     run.ln_vocab = std::log(static_cast<double>(recipe_.stack.vocab));
-    run.unigram_entropy = corpus_->unigram_entropy();
-    run.entropy_rate = corpus_->entropy_rate();
     run.steps.names = columns(recipe_.train.precision);
     run.steps.columns.resize(run.steps.names.size());
     return run;

@@ -12,12 +12,11 @@
 namespace normscope {
 
 /// The metadata of a run before its first step; members as in RunData.
-struct RunHeader {
+struct RunHeader : LossLevels {
     std::string id, name;
     RunRecipe recipe;
     std::string backend, device;
     std::uint64_t seed = 0;
-    double ln_vocab = 0, unigram_entropy = 0, entropy_rate = 0;
 };
 RunHeader header_of(const RunData& run);
 

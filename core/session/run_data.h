@@ -3,6 +3,7 @@
 
 #include "core/probe/interface/probe_result.h"
 #include "core/recipe/run_recipe.h"
+#include "core/train/data/loss_levels.h"
 #include "core/train/outcome.h"
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct UnreadRun;
 
 /// Everything recorded about one run: what the panels draw and what a session file holds, the same for a live
 /// and a reopened run. Plain data, owned by one thread.
-struct RunData {
+struct RunData : LossLevels {
     std::string id;       ///< unique in the session: "a", "b", …
     std::string name;     ///< "Pre-LN"
     RunRecipe recipe;     ///< the complete recipe
@@ -55,8 +56,6 @@ struct RunData {
     std::string device;   ///< e.g. the processor's name
     std::uint64_t seed = 0;
     Outcome outcome;
-    /// Loss floors in nat, NaN where unknown: uniform ln V, unigram entropy, entropy rate of the source.
-    double ln_vocab = 0, unigram_entropy = 0, entropy_rate = 0;
     StepTable steps;
     std::map<std::string, std::vector<ProbeResult>> probes;  ///< id -> samples in order of step
     std::vector<RunEvent> events;

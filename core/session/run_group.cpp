@@ -12,8 +12,7 @@
 namespace normscope {
 
 RunHeader header_of(const RunData& run) {
-    return {run.id,   run.name,     run.recipe,          run.backend,     run.device,
-            run.seed, run.ln_vocab, run.unigram_entropy, run.entropy_rate};
+    return {run, run.id, run.name, run.recipe, run.backend, run.device, run.seed};
 }
 
 ProbeSchema schema_of(const ProbeResult& result) {
@@ -125,6 +124,8 @@ void write_header(hid_t run, const RunHeader& header) {
     hdf5::write_attribute(run, "seed", header.seed);
     hdf5::write_attribute(run, "ln_vocab", header.ln_vocab);
     hdf5::write_attribute(run, "unigram_entropy", header.unigram_entropy);
+    hdf5::write_attribute(run, "bigram_entropy", header.bigram_entropy);
+    hdf5::write_attribute(run, "trigram_entropy", header.trigram_entropy);
     hdf5::write_attribute(run, "entropy_rate", header.entropy_rate);
 }
 

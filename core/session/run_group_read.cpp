@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The reading half of core/session/run_group.h.
 #include "core/base/error.h"
+#include "core/base/nan.h"
 #include "core/session/outline.h"
 #include "core/session/run_group.h"
 
@@ -192,6 +193,10 @@ RunData read_header(hid_t group, const std::string& id) {
     run.seed = hdf5::read_uint_attribute(group, "seed");
     run.ln_vocab = hdf5::read_double_attribute(group, "ln_vocab");
     run.unigram_entropy = hdf5::read_double_attribute(group, "unigram_entropy");
+    // Files of earlier versions lack these two.
+    for (const auto& [name, level] : {std::pair("bigram_entropy", &LossLevels::bigram_entropy),
+                                      std::pair("trigram_entropy", &LossLevels::trigram_entropy)})
+        run.*level = hdf5::has_attribute(group, name) ? hdf5::read_double_attribute(group, name) : kNaN;
     run.entropy_rate = hdf5::read_double_attribute(group, "entropy_rate");
     run.outcome = read_outcome(group);
     return run;

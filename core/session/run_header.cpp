@@ -12,9 +12,7 @@ RunData run_header(const RunData& run) {
     bare.device = run.device;
     bare.seed = run.seed;
     bare.outcome = run.outcome;
-    bare.ln_vocab = run.ln_vocab;
-    bare.unigram_entropy = run.unigram_entropy;
-    bare.entropy_rate = run.entropy_rate;
+    static_cast<LossLevels&>(bare) = run;
     return bare;
 }
 

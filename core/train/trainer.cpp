@@ -44,8 +44,8 @@ Trainer<T>::Trainer(const StackSpec& stack, const TrainSpec& train, std::shared_
       clip_factor_(device, 1),
       knobs_{stack.residual_step,          stack.temperature,   stack.norm.eps, train.optimizer.lr,
              train.optimizer.weight_decay, train.optimizer.clip},
-      verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(),
-               train.schedule.warmup) {
+      verdict_(std::log(static_cast<double>(stack.vocab)), corpus_->unigram_entropy(), train.schedule.warmup,
+               corpus_->entropy_given(1)) {
     model_.set_rounding(rounding_of(train.precision), train.precision_policy);
     if (model_.rounding() != Rounding::None && model_.policy() == PrecisionPolicy::Pure) {
         master_.resize(device, model_.parameters().size());

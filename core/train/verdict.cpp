@@ -40,8 +40,12 @@ long long number(std::int64_t step) {
 
 }  // namespace
 
-Verdict::Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup)
-    : ln_vocab_(ln_vocab), unigram_entropy_(unigram_entropy), warmup_(warmup), best_mean_(kInfinity) {}
+Verdict::Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup, double bigram_entropy)
+    : ln_vocab_(ln_vocab),
+      unigram_entropy_(unigram_entropy),
+      bigram_entropy_(bigram_entropy),
+      warmup_(warmup),
+      best_mean_(kInfinity) {}
 
 Verdict::Window Verdict::window(std::size_t skip) const {
     const auto last = losses_.end() - static_cast<std::ptrdiff_t>(skip);
@@ -159,6 +163,9 @@ Outcome Verdict::at_end(std::int64_t last_step) const {
     return {RunState::Finished, last_step,
             line("last 20 at %.4g nat, %.2g below the unigram entropy %.4g", now.mean,
                  unigram_entropy_ - now.mean, unigram_entropy_) +
+                (low < bigram_entropy_ || std::isnan(bigram_entropy_)
+                     ? ""
+                     : line(" · token pairs at most: their entropy is %.4g", bigram_entropy_)) +
                 skipped_words(),
             -1};
 }

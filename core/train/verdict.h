@@ -5,6 +5,7 @@
 #include "core/train/outcome.h"
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,14 +40,18 @@ namespace normscope {
 /// is more than one in ten, nothing is stated about the gradients: the ratio is that of gradients that were
 /// not used.
 ///
-/// **Finished**: none of these. Runs of fewer than 20 steps finish, and their text states that they are too
-/// short. Where H₁ is unknown (NaN) or 0 collapse and stalling are not checked.
+/// **Finished**: none of these. Where the last 20 are not below the entropy of a token given the one before
+/// it the text states so: such a run has learned at most a table of token pairs. Runs of fewer than 20 steps
+/// finish, and their text states that they are too short. Where H₁ is unknown (NaN) or 0 collapse and
+/// stalling are not checked.
 ///
 /// At the end diverged goes before collapsed, collapsed before stalled: a run that reached 2.4 and fell back
 /// to H₁ had learned something.
 class Verdict {
   public:
-    Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup);
+    /// `bigram_entropy`: Corpus::entropy_given(1); NaN where unknown.
+    Verdict(double ln_vocab, double unigram_entropy, std::int64_t warmup,
+            double bigram_entropy = std::numeric_limits<double>::quiet_NaN());
 
     /// One more step; returns the divergence when it is complete. `gradient_ratio` may be NaN or infinite (an
     /// overflow in FP16): it is ignored then. `skipped`: the step's update was not made.
@@ -90,7 +95,7 @@ class Verdict {
     void fill_watch();
     void restore_first_layout(const std::vector<double>& state);
 
-    double ln_vocab_, unigram_entropy_;
+    double ln_vocab_, unigram_entropy_, bigram_entropy_;
     std::int64_t warmup_;
     std::vector<double> losses_;  ///< the last 2·kWindow, oldest first
     std::vector<double> ratios_;  ///< the last kWindow that were finite, oldest first

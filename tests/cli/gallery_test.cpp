@@ -9,6 +9,20 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+namespace {
+
+const char* const kOwnEntry =
+    R"({"format": "normscope-gallery", "version": 1, "title": "My depth", "place": "my notes",
+            "statement": "A deeper stack is larger at the end.",
+            "sweep": {"preset": "pre-ln", "set": ["steps=0", "stack.d_model=16", "stack.heads=2",
+                "stack.context=16"],
+                "grid": ["stack.depth=2,8"], "seeds": "42:44"},
+            "measures": [{"name": "RMS, 8 layers ÷ 2", "effect": "ratio",
+                "quantity": {"probe": "growth", "array": "rms", "over": "last"},
+                "of": {"stack.depth": "8"}, "against": {"stack.depth": "2"}, "is": ">"}]})";
+
+}  // namespace
+
 class GalleryCommandTest : public QObject {
     Q_OBJECT
     QTemporaryDir folder_;
@@ -33,8 +47,8 @@ class GalleryCommandTest : public QObject {
         QVERIFY(result.out.contains("paper > 1.5, 2"));
     }
 
-    /// The null-space note's table: a sub-layer of Post-LN has one exact null direction and one that ε keeps,
-    /// where the note has two; Pre-LN has none. All seeds agree.
+    /// The null-space note's table, at its ε of 0: a sub-layer of Post-LN has two exact null directions, none
+    /// that ε keeps; Pre-LN has none. All seeds agree.
     void oneEntry() {
         const QStringList arguments{"gallery", "n-table1", "--out", folder_.filePath("g"), "--json"};
         const CliResult unmeasured = run_cli(arguments + QStringList{"--no-training"});
@@ -49,13 +63,12 @@ class GalleryCommandTest : public QObject {
         QCOMPARE(entry["runs_ended"].toInt(), 10);
         const QJsonArray measures = entry["measures"].toArray();
         QCOMPARE(measures.size(), 3);
-        const double expected[] = {1, 1, 0};
-        const char* verdicts[] = {"opposite", "opposite", "as the paper"};
+        const double expected[] = {2, 0, 0};
         for (int i = 0; i < 3; ++i) {
             const QJsonObject measure = measures[i].toObject();
             QCOMPARE(measure["effect"].toDouble(-1), expected[i]);
             QCOMPARE(measure["low"].toDouble(-1), expected[i]);
-            QCOMPARE(measure["verdict"].toString(), QString(verdicts[i]));
+            QCOMPARE(measure["verdict"].toString(), QString("as the paper"));
             QCOMPARE(measure["seeds"].toInt(), 5);
         }
         // Again without a step: the same findings.
@@ -66,6 +79,35 @@ class GalleryCommandTest : public QObject {
         QVERIFY(
             table.out.contains("as the paper: exact null directions of a sub-layer, Pre-LN (most of all): "
                                "0 [0, 0], 5 seeds; paper < 0.5, 0"));
+    }
+
+    /// A file of the user is an entry like the others, trained into a folder of its name.
+    void ownEntry() {
+        const QString path = folder_.filePath("my-depth.json");
+        const auto write = [&](const QByteArray& text) {
+            QFile file(path);
+            QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+        };
+        write(kOwnEntry);
+        const CliResult result = run_cli({"gallery", path, "--out", folder_.filePath("mine"), "--json"});
+        QVERIFY2(result.code == 0, qPrintable(result.error));
+        const QJsonObject entry = entry_of(result);
+        QCOMPARE(entry["id"].toString(), QString("my-depth"));
+        QCOMPARE(entry["paper"].toString(), QString("own"));
+        QCOMPARE(entry["measures"].toArray()[0].toObject()["verdict"].toString(), QString("as the paper"));
+        QVERIFY(QFile::exists(folder_.filePath("mine/my-depth/sweep.json")));
+        for (const auto& [name, text, problem] :
+             {std::tuple("my-depth.json", "{", "my-depth"), std::tuple("e-fig2.json", "{}", "has that name"),
+              std::tuple("a b.json", "{}", "also that of a folder"),
+              std::tuple("none/there.json", "", "cannot be read")}) {
+            QFile file(folder_.filePath(name));
+            if (*text && file.open(QIODevice::WriteOnly)) file.write(text);
+            file.close();
+            const CliResult bad = run_cli({"gallery", folder_.filePath(name)});
+            QCOMPARE(bad.code, 2);
+            QCOMPARE(bad.error_lines().size(), 1);
+            QVERIFY2(bad.error.contains(problem), qPrintable(bad.error));
+        }
     }
 
     void invalid() {

@@ -61,6 +61,11 @@ class FindingsTest : public QObject {
         QVERIFY(sentences(r, 199)[1].contains("2×10⁻⁹ at step 8, 3×10⁻⁹ for the median token; 2 at step 0"));
         QCOMPARE(sentences(r, 100).front(), QString("Post-LN has a loss of 2.86 nat (mean of steps 81 to "
                                                     "100), 0.01 nat below the unigram entropy"));
+        r.bigram_entropy = 2;
+        QVERIFY(sentences(r, 100).front().endsWith(
+            "below the unigram entropy and not below that of token pairs, 2"));
+        r.bigram_entropy = 2.865;
+        QVERIFY(sentences(r, 100).front().endsWith("and below that of token pairs, 2.87"));
     }
 
     void nothingIsCausedByWhatWasNotMeasured() {

@@ -12,7 +12,7 @@ inline RunData run(const std::string& name) {
     r.id = name;
     r.name = name;
     r.recipe = Recipe{};
-    r.ln_vocab = r.unigram_entropy = r.entropy_rate = std::nan("");
+    static_cast<LossLevels&>(r) = {std::nan(""), std::nan(""), std::nan(""), std::nan(""), std::nan("")};
     return r;
 }
 

@@ -101,7 +101,15 @@ class EntriesTest : public QObject {
         QCOMPARE(measure.limit, 1.0);  // of a ratio
         QCOMPARE(measure.of.at("stack.scheme"), std::string("post"));
         QVERIFY(measure.against_quantity == measure.quantity);
-        QCOMPARE(entry.quantities().size(), std::size_t{1});
+        QCOMPARE(entry.quantities().size(), std::size_t{2});  // and whether the arms learned
+        QVERIFY(measure.arms_learn);
+        QCOMPARE(measure.interest, 0.1);
+        const auto read = [](const char* from, const char* to) {
+            return read_gallery_entry("k-x", replaced(from, to).toStdString()).measures.front();
+        };
+        QVERIFY(!read("\"is\": \"<\"", "\"is\": \"<\", \"arms\": \"may fail\"").arms_learn);
+        QVERIFY(!read("\"over\": \"last\"", "\"over\": \"last\", \"when\": \"first\"").arms_learn);
+        QCOMPARE(read("\"is\": \"<\"", "\"is\": \"<\", \"interest\": 0.5").interest, 0.5);
     }
 
     void isRejected_data() {
@@ -114,6 +122,10 @@ class EntriesTest : public QObject {
         QTest::newRow("no title") << replaced("\"title\": \"T\"", "\"title\": \"\"") << "title: is missing";
         QTest::newRow("preset") << replaced("pre-ln", "pre-lm") << "pre-lm";
         QTest::newRow("grid key") << replaced("stack.scheme=pre", "stack.skeme=pre") << "stack.skeme";
+        QTest::newRow("interest") << replaced("\"is\": \"<\"", "\"is\": \"<\", \"interest\": -1")
+                                  << "interest: is out of range, allowed: 0 or above";
+        QTest::newRow("arms") << replaced("\"is\": \"<\"", "\"is\": \"<\", \"arms\": \"fail\"")
+                              << "arms: fail is unknown, allowed: learn, may fail";
         QTest::newRow("effect") << replaced("\"ratio\"", "\"share\"")
                                 << "measures.0: effect: share is unknown, allowed: value, difference, ratio";
         QTest::newRow("probe") << replaced("\"probe\": \"growth\"", "\"probe\": \"grow\"")

@@ -120,6 +120,67 @@ class FindingsTest : public QObject {
         QVERIFY(finding_of(near, above).verdict == GalleryVerdict::Opposite);
     }
 
+    void effectsOfNoSize() {
+        GalleryMeasure loss = measure_of(Effect::Difference, Side::Below, 0);
+        loss.interest = 0.01;
+        const std::vector<double> tiny{1, 1, 1, 1.0007, 1.0008, 1.0009}, large{1, 1, 1, 1.02, 1.021, 1.019};
+        QVERIFY(finding_of(loss, tiny).verdict == GalleryVerdict::Smaller);
+        QVERIFY(finding_of(loss, large).verdict == GalleryVerdict::Opposite);
+        loss.interest = 0;
+        QVERIFY(finding_of(loss, tiny).verdict == GalleryVerdict::Opposite);
+        GalleryMeasure ratio = measure_of(Effect::Ratio, Side::Above, 1);
+        ratio.interest = 0.1;
+        QVERIFY(finding_of(ratio, {1, 1, 1, 0.95, 0.951, 0.949}).verdict == GalleryVerdict::Smaller);
+        QVERIFY(finding_of(ratio, {1, 1, 1, 0.8, 0.801, 0.799}).verdict == GalleryVerdict::Opposite);
+    }
+
+    /// A collapsed arm can neither confirm nor refute.
+    void armsThatDidNotLearn() {
+        GalleryMeasure measure = measure_of(Effect::Difference, Side::Above, 0);
+        measure.arms_learn = true;
+        const auto finding = [&](std::vector<std::optional<double>> learned) {
+            std::map<std::size_t, GalleryValues> values;
+            const double loss[] = {1, 1, 1, 2, 2.1, 1.9};
+            for (std::size_t i = 0; i < 6; ++i) values[i] = {loss[i], learned[i]};
+            return gallery_findings(entry_of({measure}), values).front();
+        };
+        QCOMPARE(entry_of({measure}).quantities().size(), std::size_t{2});
+        QVERIFY(finding({1, 1, 1, 1, 1, 1}).verdict == GalleryVerdict::AsPaper);
+        QVERIFY(finding({1, 1, 1, 1, 1, 0}).verdict == GalleryVerdict::AsPaper);  // most did
+        const auto failed = finding({1, 1, 1, 0, 0, 1});
+        QVERIFY(failed.verdict == GalleryVerdict::CannotTell);
+        QCOMPARE(failed.note, std::string("an arm did not learn more than token pairs: stack.scheme=post"));
+        QVERIFY(close(failed.effect.mean, 1));  // it is printed all the same
+        const std::optional<double> unknown;
+        QVERIFY(finding({unknown, unknown, unknown, unknown, unknown, unknown}).verdict ==
+                GalleryVerdict::AsPaper);
+    }
+
+    void learnedIsBelowTheEntropyOfPairs() {
+        GalleryQuantity learned;
+        learned.kind = Kind::Learned;
+        RunData run = recorded({});
+        run.bigram_entropy = 2;
+        SweepRow row;
+        row.final_loss = 1.9;
+        QCOMPARE(value_in(run, learned, row), std::optional(1.0));
+        row.final_loss = 2.0;
+        QCOMPARE(value_in(run, learned, row), std::optional(0.0));
+        run.bigram_entropy = std::nan("");
+        QVERIFY(!value_in(run, learned, row));
+    }
+
+    /// 4.8e-7 [−4.7e-7, 1.4e-6] is no interval of a ratio that is above 0.
+    void aRatioOfOneRunHasItsIntervalOverLogarithms() {
+        const GalleryMeasure measure = measure_of(
+            Effect::Value, Side::Below, 0.1,
+            {Kind::Probe, {}, {"gradients", "hidden", SweepScalar::Over::FirstOverLast}, When::Last});
+        const auto finding = finding_of(measure, {1, 1, 1, 1e-8, 1e-7, 1e-6});
+        QVERIFY(close(finding.effect.mean, 1e-7) && finding.effect.low > 0);
+        QVERIFY(finding.verdict == GalleryVerdict::AsPaper);
+        QVERIFY(finding_of(measure, {1, 1, 1, 1e-8, 1e-7, -1e-6}).verdict == GalleryVerdict::NotMeasured);
+    }
+
     void order() {
         const auto of = [](Effect effect, double limit, double paper, const std::vector<double>& values) {
             GalleryMeasure measure = measure_of(effect, Side::Above, limit);

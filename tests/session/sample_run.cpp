@@ -105,6 +105,8 @@ RunData run(const std::string& id, int steps) {
     data.outcome = {RunState::Diverged, steps - 1, "step 212 · L7 ffn.w2 · inf", 7};
     data.ln_vocab = std::log(27.0);
     data.unigram_entropy = 3.09;
+    data.bigram_entropy = 2.4;
+    data.trigram_entropy = 1.6;
     data.entropy_rate = std::nan("");
     for (int s = 0; s < steps; ++s) {
         data.steps.append(step(s));
@@ -134,8 +136,8 @@ std::string difference(const RunData& a, const RunData& b) {
     if (a.outcome.state != b.outcome.state || a.outcome.step != b.outcome.step ||
         a.outcome.text != b.outcome.text || a.outcome.layer != b.outcome.layer)
         return "outcome";
-    if (!same_bits({a.ln_vocab, a.unigram_entropy, a.entropy_rate},
-                   {b.ln_vocab, b.unigram_entropy, b.entropy_rate}))
+    if (!same_bits({a.ln_vocab, a.unigram_entropy, a.bigram_entropy, a.trigram_entropy, a.entropy_rate},
+                   {b.ln_vocab, b.unigram_entropy, b.bigram_entropy, b.trigram_entropy, b.entropy_rate}))
         return "floors";
     if (a.steps.step != b.steps.step || a.steps.names != b.steps.names) return "steps";
     for (std::size_t c = 0; c < a.steps.names.size(); ++c)

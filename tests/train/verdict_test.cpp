@@ -26,6 +26,20 @@ class VerdictTest : public QObject {
         QCOMPARE(end.text, std::string("last 20 at 1.5 nat, 1.3 below the unigram entropy 2.8"));
     }
 
+    /// A table of pairs of tokens is not what a stack is for.
+    void tokenPairsAtMost() {
+        const auto text = [](double loss, double pairs) {
+            Verdict verdict(kLnV, kUnigram, 0, pairs);
+            for (int s = 0; s < 40; ++s) verdict.add(s, loss, 1);
+            return verdict.at_end(39).text;
+        };
+        QCOMPARE(text(2.05, 2.0),
+                 std::string("last 20 at 2.05 nat, 0.75 below the unigram entropy 2.8 · token pairs at most: "
+                             "their entropy is 2"));
+        QVERIFY(text(1.9, 2.0).find("pairs") == std::string::npos);
+        QVERIFY(text(2.05, NAN).find("pairs") == std::string::npos);
+    }
+
     /// Whatever its gradients do; the text names them and the numbers.
     void atTheUnigramEntropyOrAboveItStalled_data() {
         QTest::addColumn<double>("loss");

@@ -85,6 +85,10 @@ VerdictMark markOf(GalleryVerdict verdict) {
             return VerdictMark::Cross;
         case GalleryVerdict::NotSeen:
             return VerdictMark::Interval;
+        case GalleryVerdict::Smaller:
+            return VerdictMark::Waves;
+        case GalleryVerdict::CannotTell:
+            return VerdictMark::Question;
         case GalleryVerdict::NotMeasured:
             break;
     }

@@ -22,9 +22,10 @@ struct GalleryRow {
 };
 
 /// In the order of the texts.
-inline constexpr std::array kGalleryVerdicts = {GalleryVerdict::AsPaper, GalleryVerdict::Opposite,
-                                                GalleryVerdict::NotSeen, GalleryVerdict::NotMeasured};
-/// "not seen at this scale".
+inline constexpr std::array kGalleryVerdicts = {GalleryVerdict::AsPaper,    GalleryVerdict::Opposite,
+                                                GalleryVerdict::Smaller,    GalleryVerdict::NotSeen,
+                                                GalleryVerdict::CannotTell, GalleryVerdict::NotMeasured};
+/// "not seen".
 QString verdictText(GalleryVerdict verdict);
 /// How many measures have each verdict, those without any skipped. An entry without findings: all are not
 /// measured.

@@ -13,7 +13,7 @@ LabRun makeRun(std::string id, const Recipe& recipe) {
     data->name = default_run_name(recipe);
     data->recipe = recipe;
     data->seed = recipe.train.seed;
-    data->ln_vocab = data->unigram_entropy = data->entropy_rate = std::nan("");
+    static_cast<LossLevels&>(*data) = {std::nan(""), std::nan(""), std::nan(""), std::nan(""), std::nan("")};
     LabRun run;
     run.id = std::move(id);
     run.recipe = run.live = recipe;

@@ -228,9 +228,7 @@ NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id) {
         fresh.weights = run.weights;
         if (run.preview) {
             fresh.data->probes = run.preview->probes;  // its step 0 is on screen already
-            fresh.data->ln_vocab = run.preview->ln_vocab;
-            fresh.data->unigram_entropy = run.preview->unigram_entropy;
-            fresh.data->entropy_rate = run.preview->entropy_rate;
+            static_cast<LossLevels&>(*fresh.data) = *run.preview;
         }
         result.fresh.push_back(fresh.id);
         run = std::move(fresh);

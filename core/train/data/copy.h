@@ -16,6 +16,7 @@ class CopyCorpus final : public Corpus {
 
     int vocab() const override { return kSymbols + 1; }
     double unigram_entropy() const override { return unigram_entropy_; }
+    double entropy_given(int previous) const override { return given_[previous - 1]; }
     double entropy_rate() const override { return entropy_rate_; }
 
     static constexpr int kSymbols = 16;          ///< tokens 0 … 15
@@ -25,6 +26,7 @@ class CopyCorpus final : public Corpus {
     void draw(Split split, RandomRow random, std::span<std::int32_t> text) const override;
 
     double unigram_entropy_, entropy_rate_;
+    double given_[2];
 };
 
 }  // namespace normscope

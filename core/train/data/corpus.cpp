@@ -12,6 +12,11 @@
 
 namespace normscope {
 
+LossLevels Corpus::levels() const {
+    return {std::log(static_cast<double>(vocab())), unigram_entropy(), entropy_given(1), entropy_given(2),
+            entropy_rate()};
+}
+
 Batch Corpus::train_batch(std::uint64_t seed, std::int64_t step, int micro_batch, int sequences,
                           int length) const {
     if (step < 0 || micro_batch < 0)

@@ -4,6 +4,7 @@
 #include "core/backend/shared/counter_rng.h"
 #include "core/model/batch.h"
 #include "core/recipe/data_spec.h"
+#include "core/train/data/loss_levels.h"
 
 #include <cstdint>
 #include <memory>
@@ -26,9 +27,16 @@ class Corpus {
     /// Entropy of a single target token (nat): the loss of the best model that ignores its input.
     virtual double unigram_entropy() const = 0;
 
+    /// Mean entropy of a target token given the `previous` (1 or 2) tokens before it, wherever it is in the
+    /// sequence (nat): the loss of the best model of pairs or of triples of tokens. Exact for the generated
+    /// sources; of a text estimated by its own counts. NaN where no sequence is that long.
+    virtual double entropy_given(int previous) const = 0;
+
     /// Mean entropy of a target token given all preceding tokens (nat), the floor of the loss; NaN when
     /// unknown.
     virtual double entropy_rate() const = 0;
+
+    LossLevels levels() const;
 
     /// The batch of one micro-step. Sequence i of micro-batch m is sequence m · sequences + i of the step:
     /// two micro-batches of 4 hold the same text as one of 8. Throws InputError where the sizes cannot be

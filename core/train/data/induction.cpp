@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/induction.h"
 
+#include "core/train/data/context_entropy.h"
+
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace normscope {
 
@@ -14,6 +17,12 @@ InductionCorpus::InductionCorpus(int context) {
     const double share = static_cast<double>(values) / context;
     unigram_entropy_ =
         std::log(kKeys) - share * std::log(share) - (keys > 0 ? (1 - share) * std::log(1 - share) : 0.0);
+    given_[0] = std::log(kKeys);
+    // Of the targets from the third token on, values follow a value and a key.
+    const double same = (1.0 + (kKeys - 1.0) / kKeys) / kKeys;
+    const double value = entropy_term(same) + (kKeys - 1) * entropy_term((1 - same) / (kKeys - 1));
+    given_[1] = context < 2 ? std::numeric_limits<double>::quiet_NaN()
+                            : ((values - 1) * value + keys * std::log(kKeys)) / (context - 1);
 }
 
 void InductionCorpus::draw(Split, RandomRow random, std::span<std::int32_t> text) const {

@@ -18,6 +18,9 @@ class InductionCorpus final : public Corpus {
 
     int vocab() const override { return 2 * kKeys; }
     double unigram_entropy() const override { return unigram_entropy_; }
+    /// The token before alone determines nothing; with a value and a key the same key may have had that
+    /// value.
+    double entropy_given(int previous) const override { return given_[previous - 1]; }
     double entropy_rate() const override { return entropy_rate_; }
 
     static constexpr int kKeys = 16;  ///< keys are tokens 0 … 15, values 16 … 31
@@ -26,6 +29,7 @@ class InductionCorpus final : public Corpus {
     void draw(Split split, RandomRow random, std::span<std::int32_t> text) const override;
 
     double unigram_entropy_, entropy_rate_;
+    double given_[2];
 };
 
 }  // namespace normscope

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/markov.h"
 
+#include "core/train/data/context_entropy.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,10 +28,6 @@ std::vector<double> running_sums(std::span<const double> weights) {
     return sums;
 }
 
-double entropy_term(double p) {
-    return p > 0 ? -p * std::log(p) : 0.0;
-}
-
 // The language. Chosen so that the default experiment shows its result within 200 steps: a working stack of
 // 12 layers gets far below the unigram entropy, and still has more to learn.
 constexpr std::uint64_t kLanguageSeed = 1;
@@ -46,6 +44,7 @@ MarkovCorpus::MarkovCorpus() {
     link_words();
     find_stationary_state();
     find_entropies();
+    find_context_entropies();
 }
 
 void MarkovCorpus::generate_words() {
@@ -114,6 +113,29 @@ void MarkovCorpus::find_entropies() {
     const double mean_length = position_cumulative_.back();
     entropy_rate_ = word_entropy / mean_length;
     for (const double count : occurrences) unigram_entropy_ += entropy_term(count / mean_length);
+}
+
+/// The text is a sequence of words, each with its space: how often each pair and triple of characters occurs
+/// in it follows from the stationary state and the transitions. Words have two letters or more.
+void MarkovCorpus::find_context_entropies() {
+    ContextEntropy pairs, triples;
+    const auto code = [](char c) { return static_cast<std::uint64_t>(c == ' ' ? 0 : c - 'a' + 1); };
+    const auto add = [&](std::string_view text, double weight) {  // the last character as the target
+        const std::uint64_t last = code(text.back()), before = code(text[text.size() - 2]);
+        if (text.size() == 2) return pairs.add(before, last, weight);
+        triples.add(kVocab * code(text[0]) + before, last, weight);
+    };
+    for (std::size_t word = 0; word < words_.size(); ++word) {
+        const double p = stationary_[word];
+        const std::string text = ' ' + words_[word] + ' ';  // the space before is of the word before
+        for (std::size_t i = 1; i < text.size(); ++i) add(std::string_view(text).substr(i - 1, 2), p);
+        for (std::size_t i = 2; i < text.size(); ++i) add(std::string_view(text).substr(i - 2, 3), p);
+        for (std::size_t next = 0; next < words_.size(); ++next)
+            add({std::string{text[text.size() - 2], ' ', words_[next].front()}},
+                p * transition(static_cast<int>(word), static_cast<int>(next)));
+    }
+    pairs_ = pairs.nat();
+    triples_ = triples.nat();
 }
 
 std::span<const double> MarkovCorpus::cumulative(int word) const {

@@ -2,6 +2,7 @@
 #include "core/train/data/text.h"
 
 #include "core/base/error.h"
+#include "core/train/data/context_entropy.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace normscope {
 namespace {
@@ -44,6 +48,27 @@ double byte_entropy(std::string_view bytes) {
     return entropy;
 }
 
+/// Of the byte after `previous` others, by the counts of the text itself.
+double byte_entropy_given(std::string_view bytes, int previous) {
+    if (bytes.size() <= static_cast<std::size_t>(previous)) return std::numeric_limits<double>::quiet_NaN();
+    const std::size_t contexts = std::size_t{1} << (8 * previous);
+    std::vector<std::uint32_t> counts(contexts * 256);
+    std::size_t context = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(bytes[i]);
+        if (i >= static_cast<std::size_t>(previous)) ++counts[context * 256 + byte];
+        context = (context * 256 + byte) % contexts;
+    }
+    double sum = 0;
+    for (std::size_t c = 0; c < contexts; ++c) {
+        const std::span<const std::uint32_t> of(counts.data() + c * 256, 256);
+        const double total = std::accumulate(of.begin(), of.end(), 0.0);
+        for (const std::uint32_t count : of)
+            if (count > 0) sum += total * entropy_term(count / total);
+    }
+    return sum / static_cast<double>(bytes.size() - static_cast<std::size_t>(previous));
+}
+
 }  // namespace
 
 TextCorpus::TextCorpus(const std::string& path, double held_out, int context) : path_(path) {
@@ -61,6 +86,7 @@ TextCorpus::TextCorpus(const std::string& path, double held_out, int context) : 
                          std::to_string(train_size_) + " are for training and " + std::to_string(held) +
                          " held out; each part needs context + 1 = " + std::to_string(need));
     unigram_entropy_ = byte_entropy(bytes_);
+    for (const int previous : {1, 2}) given_[previous - 1] = byte_entropy_given(bytes_, previous);
 }
 
 double TextCorpus::entropy_rate() const {

@@ -8,7 +8,8 @@
 namespace normscope {
 
 /// The bytes of a file as tokens 0 … 255. Training draws windows from the front part, held-out batches from
-/// the last `held_out` share. unigram_entropy() is that of all bytes of the file; the entropy rate is not
+/// the last `held_out` share. unigram_entropy() is that of all bytes of the file, entropy_given() that of its
+/// own pairs and triples of bytes (lower than that of the language in a short file); the entropy rate is not
 /// known (NaN).
 class TextCorpus final : public Corpus {
   public:
@@ -18,6 +19,7 @@ class TextCorpus final : public Corpus {
 
     int vocab() const override { return 256; }
     double unigram_entropy() const override { return unigram_entropy_; }
+    double entropy_given(int previous) const override { return given_[previous - 1]; }
     double entropy_rate() const override;
 
     /// Bytes of the front part.
@@ -29,6 +31,7 @@ class TextCorpus final : public Corpus {
     std::string path_, bytes_;
     std::size_t train_size_ = 0;
     double unigram_entropy_ = 0;
+    double given_[2];
 };
 
 }  // namespace normscope

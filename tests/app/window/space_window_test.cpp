@@ -39,6 +39,8 @@ void record(WindowBench& b) {
     b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), kWait);
     b.lab().session().startOver();
+    // The last checkpoint of each is written in the background.
+    QTRY_COMPARE_WITH_TIMEOUT(recorded(b).size(), std::size_t{4}, kWait);
 }
 
 SpaceDialog* openSpace(WindowBench& b) {

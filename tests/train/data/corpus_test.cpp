@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <set>
 
 using namespace normscope;
@@ -22,6 +23,29 @@ bool same(const Batch& a, const Batch& b) {
 }
 
 constexpr int kContext = 32;
+
+/// Of a token given those before it, by their counts in 20,000 sequences.
+double counted_entropy(const Corpus& corpus, int previous) {
+    std::map<int, std::map<std::int32_t, double>> counts;
+    double total = 0;
+    for (int step = 0; step < 100; ++step) {
+        const Batch batch = corpus.train_batch(9, step, 0, 200, kContext);
+        for (int s = 0; s < 200; ++s)
+            for (int i = previous - 1; i < kContext; ++i) {
+                const auto at = static_cast<std::size_t>(s * kContext + i);
+                const int before = batch.tokens[at] + (previous == 2 ? 1000 * batch.tokens[at - 1] : 0);
+                ++counts[before][batch.targets[at]];
+                ++total;
+            }
+    }
+    double sum = 0;
+    for (const auto& [before, tokens] : counts) {
+        double of = 0;
+        for (const auto& [token, count] : tokens) of += count;
+        for (const auto& [token, count] : tokens) sum -= count / total * std::log(count / of);
+    }
+    return sum;
+}
 
 }  // namespace
 
@@ -98,6 +122,16 @@ class CorpusTest : public QObject {
                 corpus->unigram_entropy() <= std::log(corpus->vocab()) + 1e-12);
         QVERIFY(std::isnan(corpus->entropy_rate()) == (source == "text"));
         QVERIFY(!(corpus->entropy_rate() >= corpus->unigram_entropy()));
+        QVERIFY(corpus->entropy_given(1) <= corpus->unigram_entropy() + 1e-12);
+        QVERIFY(corpus->entropy_given(2) <= corpus->entropy_given(1) + 1e-12);
+        QVERIFY(!(corpus->entropy_rate() > corpus->entropy_given(2) + 1e-12));
+        if (source == "text") return;
+        for (const int previous : {1, 2}) {
+            const double counted = counted_entropy(*corpus, previous),
+                         exact = corpus->entropy_given(previous);
+            QVERIFY2(std::abs(counted - exact) < 0.02,
+                     qPrintable(QString("%1 before: %2, counted %3").arg(previous).arg(exact).arg(counted)));
+        }
 
         QVERIFY_EXCEPTION_THROWN(corpus->train_batch(1, -1, 0, 8, kContext), InputError);
         QVERIFY_EXCEPTION_THROWN(corpus->train_batch(1, 0, -1, 8, kContext), InputError);

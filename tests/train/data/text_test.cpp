@@ -45,6 +45,19 @@ class TextTest : public QObject {
         QCOMPARE(corpus.vocab(), 256);
     }
 
+    void entropyGivenTheBytesBefore() {
+        // aab aab …: after an a follow a and b alike; two bytes determine the next.
+        std::string bytes = "a";
+        for (int i = 0; i < 1000; ++i) bytes += "aba";
+        const TextCorpus corpus(write("periodic", bytes), 0.1, 8);
+        QVERIFY(std::abs(corpus.entropy_given(1) - 2 * std::log(2.0) / 3) < 1e-3);
+        QCOMPARE(corpus.entropy_given(2), 0.0);
+        const LossLevels levels = corpus.levels();
+        QCOMPARE(levels.bigram_entropy, corpus.entropy_given(1));
+        QCOMPARE(levels.trigram_entropy, corpus.entropy_given(2));
+        QCOMPARE(levels.ln_vocab, std::log(256.0));
+    }
+
     // A file whose bytes encode their offset: windows are true windows, of the front or of the tail, up to
     // their ends.
     void windowsStayInTheirPart() {

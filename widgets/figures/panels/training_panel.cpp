@@ -47,6 +47,8 @@ QString titleOf(const std::string& column) {
 
 constexpr Floor kFloors[] = {{"Uniform guess", &RunData::ln_vocab},
                              {"Unigram entropy", &RunData::unigram_entropy},
+                             {"Token pairs", &RunData::bigram_entropy},
+                             {"Token triples", &RunData::trigram_entropy},
                              {"Entropy rate", &RunData::entropy_rate}};
 
 /// Each distinct floor once; with a run's name where the runs' sources differ.

@@ -18,7 +18,8 @@ inline RunData run(const std::string& name, const std::string& recipe = "{}") {
     r.name = name;
     if (recipe != "{}")
         r.recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, )" + recipe.substr(1), name);
-    r.ln_vocab = r.unigram_entropy = r.entropy_rate = widgets::kNaN;
+    using widgets::kNaN;
+    static_cast<LossLevels&>(r) = {kNaN, kNaN, kNaN, kNaN, kNaN};
     return r;
 }
 
