@@ -54,11 +54,11 @@ int run_export(const ExportOptions& options) {
     ThreadPool pool(options.threads);
     const RunCheckpoint at = step ? run_at_step(path, options.run, *step, pool, std::cout)
                                   : newest_run_checkpoint(path, options.run);
-    const ExportedModel model = [&] {
+    const ExportedModel model = [&, &source = path] {
         try {
             return export_model(options.out, recipe_at(at), at.checkpoint.params);
         } catch (const InputError& rejection) {
-            throw InputError(path + ": " + rejection.what());
+            throw InputError(source + ": " + rejection.what());
         }
     }();
     std::cout << options.out << ": step " << at.checkpoint.step << ", " << model.tensors

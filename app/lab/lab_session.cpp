@@ -29,9 +29,9 @@ std::vector<const ProbeResult*> unrecorded(const LabRun& run) {
     const Recipe* recipe = run.data->recipe.get();
     const std::vector<ProbePlan> recorded = recipe ? recipe->probes : std::vector<ProbePlan>{};
     for (const auto& [probe, all] : run.data->probes) {
-        const bool planned =
-            !recipe || probe == "flight" ||
-            std::any_of(recorded.begin(), recorded.end(), [&](const auto& p) { return p.id == probe; });
+        const bool planned = !recipe || probe == "flight" ||
+                             std::any_of(recorded.begin(), recorded.end(),
+                                         [&id = probe](const auto& p) { return p.id == id; });
         for (const ProbeResult& sample : all)
             if (!planned || run.replayed.count({probe, sample.step})) samples.push_back(&sample);
     }

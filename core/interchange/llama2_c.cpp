@@ -81,10 +81,10 @@ StackWithWeights read_llama2_c(std::span<const std::byte> file, const std::strin
     BinReader in(file, kLlama2CHeaderBytes, FloatType::F32);
     std::vector<StoredTensor>& to = model.weights;
     to.push_back(in.take("tok_emb", {V, d}));
-    const auto layers = [&](const char* name, std::vector<std::size_t> shape) {
+    const auto layers = [&](const char* name, const std::vector<std::size_t>& shape) {
         in.take_layers(s.depth, name, shape, to);
     };
-    const auto rotated = [&](const char* name, std::vector<std::size_t> shape) {
+    const auto rotated = [&](const char* name, const std::vector<std::size_t>& shape) {
         const std::size_t first = to.size();
         layers(name, shape);
         for (std::size_t i = first; i < to.size(); ++i) split_pairs(to[i], size(s.d_head()));

@@ -52,7 +52,7 @@ StackWithWeights read_llm_c(std::span<const std::byte> file, const std::string& 
     to.push_back(in.take("tok_emb", {V, d}));
     in.skip(padding * d);
     to.push_back(in.take("pos_emb", {n, d}));
-    const auto layers = [&](const char* name, std::vector<std::size_t> shape) {
+    const auto layers = [&](const char* name, const std::vector<std::size_t>& shape) {
         in.take_layers(s.depth, name, shape, to);
     };
     const auto fused = [&](const char* kind, const std::vector<std::size_t>& shape) {

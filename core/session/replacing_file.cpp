@@ -120,7 +120,7 @@ bool is_dead(const Owner& owner, const std::string& path) {
 ReplacingFile::ReplacingFile(const std::string& target, std::optional<FileIdentity> as_read)
     : target_(followed(target).string()),
       temporary_(target_ + ending + owner_text(this_owner()) + "-" + std::to_string(next_number())),
-      as_read_(std::move(as_read)) {
+      as_read_(as_read) {
     remove_leftovers(target_);
     struct stat old {};
     const bool replaces = ::stat(target_.c_str(), &old) == 0;

@@ -73,7 +73,7 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
         if (const std::string difference = sweep_difference(spec, results.spec); !difference.empty())
             throw InputError(folder + ": " + difference, "it cannot be merged with " + folders.front(),
                              "folders of one sweep");
-        for (SweepRow& row : results.rows) {
+        for (const SweepRow& row : results.rows) {
             const SweepRun& run = results.runs[row.run];
             if (!row.recording.empty() && !fs::exists(folder + "/" + row.recording, error)) {
                 deleted[row.run] = folder + "/" + row.recording;
@@ -81,7 +81,7 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
             }
             const auto known = found.find(row.run);
             if (known == found.end() || known->second.row.state == RunState::Failed)
-                found[row.run] = {std::move(row), folder};
+                found[row.run] = {row, folder};
             else if (row.state != RunState::Failed && !agree(known->second.row, row))
                 throw InputError(
                     folder + "/results.csv",

@@ -120,9 +120,10 @@ std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
     for (std::size_t index = 0; index < count; ++index) {
         SweepRun run{index, {}, spec.seeds[index % spec.seeds.size()], "", ""};
         std::size_t rest = index / spec.seeds.size();
-        for (auto axis = spec.grid.rbegin(); axis != spec.grid.rend(); ++axis) {
-            run.values.insert(run.values.begin(), axis->values[rest % axis->values.size()]);
-            rest /= axis->values.size();
+        for (std::size_t axis = spec.grid.size(); axis-- > 0;) {
+            const std::vector<std::string>& values = spec.grid[axis].values;
+            run.values.insert(run.values.begin(), values[rest % values.size()]);
+            rest /= values.size();
         }
         run.recording = file_name(spec, run, count);
         run.name = run_name(spec, run);
@@ -225,7 +226,7 @@ std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
     for (const auto* values : {&ours, &theirs})
         for (const auto& [key, value] : *values) {
             if (std::any_of(other.grid.begin(), other.grid.end(),
-                            [&](const auto& a) { return a.key == key; }))
+                            [&wanted = key](const auto& a) { return a.key == wanted; }))
                 continue;  // replaced by the grid
             const std::string here = value_of(ours, key), there = value_of(theirs, key);
             if (key != "seed" && here != there)

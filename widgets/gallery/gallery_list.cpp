@@ -30,8 +30,9 @@ void GalleryList::setRows(std::vector<GalleryRow> rows) {
 
 void GalleryList::setRow(GalleryRow row) {
     const QString id = row.id();
-    for (GalleryRow& old : rows_)
-        if (old.entry.id == row.entry.id) old = std::move(row);
+    const auto old =
+        std::find_if(rows_.begin(), rows_.end(), [&](const GalleryRow& known) { return known.id() == id; });
+    if (old != rows_.end()) *old = std::move(row);
     refresh(id);
 }
 

@@ -15,7 +15,7 @@ constexpr int kNumberFieldMargin = 2, kNumberFieldSampleLeft = 5, kSampleGap = 2
 constexpr int kOwnMargins = 4;  // that QLineEdit adds to the text margins
 
 // Accepts 1e-5, 0.2 and 0,2.
-double parsed(QString text, bool* ok) {
+double parsed(const QString& text, bool* ok) {
     return text.trimmed().replace(u',', u'.').toDouble(ok);
 }
 

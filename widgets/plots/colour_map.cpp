@@ -11,7 +11,7 @@ namespace {
 /// A polynomial with these coefficients, constant first, in Horner's scheme; result clamped to a channel.
 int channel(const std::array<double, 6>& c, double t) {
     double sum = 0;
-    for (auto it = c.rbegin(); it != c.rend(); ++it) sum = sum * t + *it;
+    for (std::size_t i = c.size(); i-- > 0;) sum = sum * t + c[i];
     return static_cast<int>(std::lround(std::clamp(sum, 0.0, 255.0)));
 }
 

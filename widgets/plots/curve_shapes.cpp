@@ -70,10 +70,11 @@ QPolygonF inPixels(const Curve& curve, PixelsOfX& pixelsOfX, const AxisMap& y) {
 /// No point is outside or without a place on its axes.
 bool isInside(const QPolygonF& points, const QRectF& area) {
     const double left = area.left(), right = area.right(), top = area.top(), bottom = area.bottom();
-    bool inside = true;
+    int outside = 0;  // without a branch a point
     for (const QPointF& p : points)
-        inside = inside & (p.x() >= left) & (p.x() <= right) & (p.y() >= top) & (p.y() <= bottom);
-    return inside;
+        outside |=
+            int(!(p.x() >= left)) | int(!(p.x() <= right)) | int(!(p.y() >= top)) | int(!(p.y() <= bottom));
+    return outside == 0;
 }
 
 void addGapMarks(const Curve& curve, const RenderStyle& style, const QColor& colour, PlotLayout& layout) {

@@ -301,8 +301,8 @@ class Layouter {
             around.lane = lane;
             around.bottom = lane + (around.x_labels ? ticks : kRowGap * unit_);
             around.right = gap / 2;
-            const double row = static_cast<double>(i / columns);
-            const double top = content_.top() + row * (height + extra) + heading;
+            const auto row = i / columns;
+            const double top = content_.top() + static_cast<double>(row) * (height + extra) + heading;
             layout_.plots[i].area = QRectF(content_.left(), std::round(top), 1, std::round(height));
             addYTicks(i);
             left = std::max(left, around.left);

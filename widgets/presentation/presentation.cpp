@@ -19,7 +19,7 @@ constexpr const char* kStoryPanel = "gradients";
 }  // namespace
 
 Presentation::Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& story,
-                           std::vector<QWidget*> hidden)
+                           const std::vector<QWidget*>& hidden)
     : QObject(&window),
       window_(window),
       grid_(grid),

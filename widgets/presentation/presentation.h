@@ -28,7 +28,8 @@ class Presentation : public QObject {
     static constexpr int kMargin = 36;
 
     /// `hidden`: what is not shown in presentation mode.
-    Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& story, std::vector<QWidget*> hidden);
+    Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& story,
+                 const std::vector<QWidget*>& hidden);
 
     PresentationHead* head() const { return head_; }
     PresentationFoot* foot() const { return foot_; }

@@ -42,7 +42,7 @@ QPainterPath ribbonShape(const std::vector<double>& gradient, double x, double m
         }
         path.moveTo(x + right.front().x(), right.front().y());
         for (std::size_t i = 1; i < right.size(); ++i) path.lineTo(x + right[i].x(), right[i].y());
-        for (auto at = right.rbegin(); at != right.rend(); ++at) path.lineTo(x - at->x(), at->y());
+        for (std::size_t i = right.size(); i-- > 0;) path.lineTo(x - right[i].x(), right[i].y());
         path.closeSubpath();
         first = last;
     }

@@ -183,7 +183,7 @@ struct Simd {
     }
     template <word half, word... i>
     NORMSCOPE_INLINE vec partner(vec v, std::integer_sequence<word, i...>) {
-        return __builtin_shuffle(v, ivec{(i ^ half)...});
+        return __builtin_shufflevector(v, v, (i ^ half)...);
     }
     template <word half = size / 2, class F>
     NORMSCOPE_INLINE T reduce(vec v, F f) {

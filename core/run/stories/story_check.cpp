@@ -72,9 +72,9 @@ Value value_of(const RunData& run, Quantity quantity, std::optional<std::int64_t
 /// The step of a predicate in this run; nullopt where it counts from a knob move and no knob was moved.
 std::optional<std::int64_t> step_in(const RunData& run, const StoryPredicate& predicate) {
     if (!predicate.after_knob) return predicate.step;
-    for (auto event = run.events.rbegin(); event != run.events.rend(); ++event)
-        if (event->kind == "knob") return event->step + *predicate.step;
-    return std::nullopt;
+    const auto event = std::find_if(run.events.rbegin(), run.events.rend(),
+                                    [](const RunEvent& e) { return e.kind == "knob"; });
+    return event == run.events.rend() ? std::nullopt : std::optional(event->step + *predicate.step);
 }
 
 std::string where_of(const StoryPredicate& predicate, std::optional<std::int64_t> step) {

@@ -22,8 +22,6 @@
 #include <set>
 #include <utility>
 
-extern char** environ;
-
 namespace normscope {
 namespace {
 

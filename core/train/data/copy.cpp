@@ -42,8 +42,8 @@ double entropy_by_kind(int context, int copied, int previous) {
 CopyCorpus::CopyCorpus(int context) {
     const int copied = symbols_to_copy(context);
     // Targets are at 1 … context, separators at copied, 2 · copied + 1, …
-    const double separators = (context + 1) / (copied + 1);
-    const double share = separators / context, symbol_share = (1 - share) / kSymbols;
+    const int separators = (context + 1) / (copied + 1);
+    const double share = static_cast<double>(separators) / context, symbol_share = (1 - share) / kSymbols;
     unigram_entropy_ = -share * std::log(share) - (share < 1 ? (1 - share) * std::log(symbol_share) : 0.0);
     entropy_rate_ = (copied - 1) * std::log(kSymbols) / context;
     for (const int previous : {1, 2}) given_[previous - 1] = entropy_by_kind(context, copied, previous);

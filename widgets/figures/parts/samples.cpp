@@ -47,11 +47,11 @@ std::optional<std::int64_t> newestShared(const PanelInput& input, const std::str
             runs.push_back(input.runs[i]);
     if (runs.empty()) return std::nullopt;
     const auto& samples = runs.front()->probes.at(probe);
-    for (auto sample = samples.rbegin(); sample != samples.rend(); ++sample)
-        if (std::all_of(runs.begin(), runs.end(),
-                        [&](const RunData* run) { return run->sample_of(probe, sample->step); }))
-            return sample->step;
-    return std::nullopt;
+    const auto common = std::find_if(samples.rbegin(), samples.rend(), [&](const ProbeResult& sample) {
+        return std::all_of(runs.begin(), runs.end(),
+                           [&](const RunData* run) { return run->sample_of(probe, sample.step); });
+    });
+    return common == samples.rend() ? std::nullopt : std::optional(common->step);
 }
 
 /// "32 / 48", the measured steps next to an unmeasured one; only one at the ends.

@@ -13,7 +13,7 @@ QString sublayerFormula(const StackSpec& spec, int layer, Sublayer kind) {
     const auto wrapped = [](const char* map, const QString& inside) {
         return QStringLiteral("%1(%2)").arg(QString::fromUtf8(map), inside);
     };
-    const auto gate = [&](GateSite site, QString inside) {
+    const auto gate = [&](GateSite site, const QString& inside) {
         return spec.gpas.enabled && rule.gate == site ? wrapped("P", inside) : inside;
     };
     const bool scaled = spec.branch_scale != BranchScale::None;

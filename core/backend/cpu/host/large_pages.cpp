@@ -13,9 +13,9 @@ void advise_huge_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_
 #ifdef __linux__
     // Only whole large pages inside the block: the advice must not cover neighbouring memory.
     constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
-    const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
-    const auto end = (reinterpret_cast<std::uintptr_t>(block) + bytes) / page * page;
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    const std::uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes) / page * page;
+    if (begin < end) madvise(static_cast<char*>(block) + (begin - address), end - begin, MADV_HUGEPAGE);
 #endif
 }
 

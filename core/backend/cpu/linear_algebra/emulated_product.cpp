@@ -83,11 +83,11 @@ void emulated_linear(Rounding rounding, PrecisionPolicy policy, int R, int out, 
         multiply(Product::Nt, R, out, in, 1, rows, in,
                  pure ? weight : rounded_copy(rounding, out, in, weight, in, right), in, 0, y, out);
     const RowKernels<float>& kernels = row_kernels<float>();
-    const Rounding result = result_rounding(rounding);
-    if (pure || !bias) kernels.round(result, area(R, out), y);
+    const Rounding to = result_rounding(rounding);
+    if (pure || !bias) kernels.round(to, area(R, out), y);
     if (!bias) return;
     kernels.add_bias(R, out, pure || tf32 ? bias : rounded_copy(rounding, 1, out, bias, out, right), y);
-    kernels.round(result, area(R, out), y);
+    kernels.round(to, area(R, out), y);
 }
 
 }  // namespace normscope
