@@ -15,8 +15,10 @@
 
 #include <QApplication>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 
@@ -39,9 +41,7 @@ int runBenchProgram(const char* option, char** argv) {
     return 1;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     prepareProcess();
     if (argc > 1 && std::strcmp(argv[1], "figure") == 0) {
         if (!hasDisplay()) setenv("QT_QPA_PLATFORM", "offscreen", 1);
@@ -85,4 +85,15 @@ int main(int argc, char** argv) {
     else if (!options.session.empty())
         window.files()->openSession(session);
     return app.exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "normscope: %s\n", error.what());
+        return 1;
+    }
 }

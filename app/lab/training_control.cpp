@@ -265,7 +265,7 @@ void TrainingControl::applyCheckpoint(quint64 token, const CheckpointPtr& checkp
     }
 }
 
-void TrainingControl::applyFork(Fork fork, const CheckpointPtr& checkpoint) {
+void TrainingControl::applyFork(Fork&& fork, const CheckpointPtr& checkpoint) {
     auto& [parent, run, parent_name] = fork;
     auto history = std::make_shared<RunData>(*run.data);
     cut_after(*history, checkpoint->step - 1);

@@ -82,7 +82,7 @@ class TrainingControl : public QObject {
     const KnownCheckpoint* forkPoint() const;
     void applyStartRejected(quint64 token, const QString& id, const QString& message);
     void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
-    void applyFork(Fork fork, const CheckpointPtr& checkpoint);
+    void applyFork(Fork&& fork, const CheckpointPtr& checkpoint);
     void beginResumed(const Resumption& resumption);
 
     LabState& state_;

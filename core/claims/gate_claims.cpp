@@ -6,7 +6,9 @@
 #include "core/run/evaluation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 namespace normscope {
@@ -64,7 +66,7 @@ ClaimResult gate_of_zero(ClaimInput& input) {
     ClaimInput &plain = pre_stack(input, false), &gated = pre_stack(input, true);
     set_gates(gated.model(), input.quantities().initial_gate());
     const Gradient a = passes(plain), b = passes(gated);
-    bool same = std::memcmp(&a.loss, &b.loss, sizeof a.loss) == 0;
+    bool same = std::bit_cast<std::uint64_t>(a.loss) == std::bit_cast<std::uint64_t>(b.loss);
     double off = std::abs(a.loss - b.loss);
     for (const auto& [name, gradient] : a.gradients) {
         const std::vector<double>& other = b.gradients.at(name);

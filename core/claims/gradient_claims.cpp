@@ -47,7 +47,7 @@ double median_singular_value_slope(ClaimInput& stack) {
         std::vector<double> values = stack.quantities().singular_values(product);
         const double middle = median(std::move(values));
         if (!(middle > 0 && std::isfinite(middle))) break;  // below what float64 resolves
-        layers.push_back(static_cast<double>(k / 2 + 1));
+        layers.push_back(static_cast<double>(layers.size() + 1));
         logs.push_back(std::log(middle));
     }
     if (layers.size() < 2) throw NotMeasured("needs two layers or more with a finite Jacobian");

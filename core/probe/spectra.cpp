@@ -26,7 +26,7 @@ class Table {
         values_.insert(values_.end(), values.begin(), values.end());
         errors_.insert(errors_.end(), errors.begin(), errors.end());
     }
-    void put_into(ProbeResult& result, std::vector<std::size_t> shape) {
+    void put_into(ProbeResult& result, const std::vector<std::size_t>& shape) {
         result.arrays.push_back({name_, shape, std::move(values_), axes_, "1"});
         result.arrays.push_back({name_ + "_error", shape, std::move(errors_), axes_, "1"});
     }

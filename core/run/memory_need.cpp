@@ -59,7 +59,8 @@ MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device) {
     const double scalar = train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
     const int shards = device.shards(train.batch);
     const int moments = train.optimizer.kind == OptimizerKind::Sgd ? 1 : 2;
-    const double sequences = std::min(shards, std::max(1, threads)) * ((train.batch + shards - 1) / shards);
+    const int of_shard = (train.batch + shards - 1) / shards;
+    const double sequences = std::min(shards, std::max(1, threads)) * of_shard;
     const ProbeShape probe = probe_shape(recipe);
     MemoryNeed need;
     need.parameters = scalar * (1 + shards + moments) * static_cast<double>(ParameterTable(stack).size());

@@ -63,7 +63,7 @@ void Recording::close() {
     if (recorder_) recorder_->close();
 }
 
-void Recording::abandon(Outcome outcome) noexcept {
+void Recording::abandon(const Outcome& outcome) noexcept {
     try {
         if (!recorder_) return;
         recorder_->set_state(outcome);

@@ -29,7 +29,7 @@ class Recording final : public RunSink {
     void close();
     /// Ends the recording with an outcome that the run did not report, ignoring further errors: the first one
     /// is reported.
-    void abandon(Outcome outcome) noexcept;
+    void abandon(const Outcome& outcome) noexcept;
 
     const std::string& path() const { return path_; }
     /// The last row that was added; -1 before.

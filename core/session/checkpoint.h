@@ -4,6 +4,7 @@
 #include "core/recipe/run_recipe.h"
 #include "core/session/stored_tensor.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,7 +65,8 @@ class CheckpointPair {
   private:
     /// Of one way to name them.
     struct Names {
-        std::string alternating[2], start;
+        std::array<std::string, 2> alternating;
+        std::string start;
     };
     bool has_earlier_names() const;
     std::vector<std::string> alternating() const;

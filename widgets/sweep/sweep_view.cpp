@@ -213,8 +213,8 @@ void SweepView::fillAxes() {
     // Rows and columns are chosen where there are more than two keys; each of the others has one value.
     QStringList keys;
     for (const SweepAxis& axis : grid) keys << sweepKeyName(axis.key);
-    const auto exchange = [this](std::optional<std::size_t>& mine, std::optional<std::size_t>& other,
-                                 std::size_t key) {
+    const auto exchange = [](std::optional<std::size_t>& mine, std::optional<std::size_t>& other,
+                             std::size_t key) {
         if (other == key) other = mine;
         mine = key;
     };

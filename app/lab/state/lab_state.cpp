@@ -16,7 +16,7 @@ LabState::LabState(int threads, const QString& recordings_folder, Deliver delive
     // Data to record does not pass through the interface thread, which may be busy.
     connect(engine(), &EngineWorker::recordingWaits, io(), [io = io(), queue = engine()->recordings()] {
         // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
-        const auto held = queue;
+        const auto held = queue;  // NOLINT(performance-unnecessary-copy-initialization)
         io->record(held);
     });
     connect(io(), &IoWorker::problem, this, &LabState::problem);

@@ -92,8 +92,8 @@ double paged(const KnobScale& s, double value, int direction) {
         for (double detent : s.detents)
             if (detent > value + slack) return detent;
     } else {
-        for (auto it = s.detents.rbegin(); it != s.detents.rend(); ++it)
-            if (*it < value - slack) return *it;
+        for (std::size_t i = s.detents.size(); i-- > 0;)
+            if (s.detents[i] < value - slack) return s.detents[i];
     }
     return s.detents_only ? value : stepped(s, value, direction * kSmallSteps / 10);
 }
