@@ -139,7 +139,7 @@ class WindowTest : public QObject {
             QCOMPARE(cell->findChild<QLabel*>("subtitle")->text(), subtitle);
             const widgets::PlotLayout& drawn = cell->plot()->figureLayout().plots.at(0);
             if (std::string(panel) == "training") {
-                QCOMPARE(figure.plots[0].references.size(), 3u);
+                QCOMPARE(figure.plots[0].references.size(), 5u);
                 QVERIFY(figure.plots[0].chips.at(0).text.contains("Press Space to train both runs"));
             } else {
                 QVERIFY2(drawn.curves.size() >= 2, panel);
