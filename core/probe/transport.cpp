@@ -28,25 +28,26 @@ std::vector<double> token_norms(const T* g, std::size_t tokens, std::size_t widt
     return norms;
 }
 
-/// (Σσ²)²/Σσ⁴ of g [tokens, width], from the smaller Gram matrix: its trace and its Frobenius norm.
+/// (Σσ²)²/Σσ⁴ of g [tokens, width], from the smaller Gram matrix in the scalar of the run: its trace and its
+/// Frobenius norm.
 template <class T>
-double participation_ratio(const T* g, int tokens, int width) {
+double participation_ratio(const T* g, int tokens, int width, std::vector<T>& scaled, std::vector<T>& gram) {
     const auto count = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(width);
-    double largest = 0;
-    for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(static_cast<double>(g[i])));
+    T largest = 0;
+    for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(g[i]));
     if (!(largest > 0 && std::isfinite(largest))) return kNaN;
-    std::vector<double> scaled(count);  // fourth powers of small gradients would vanish
-    for (std::size_t i = 0; i < count; ++i) scaled[i] = static_cast<double>(g[i]) / largest;
+    scaled.resize(count);  // fourth powers of small gradients would vanish
+    for (std::size_t i = 0; i < count; ++i) scaled[i] = g[i] / largest;
     const int m = std::min(tokens, width);
     const auto size = static_cast<std::size_t>(m);
-    std::vector<double> gram(size * size);
+    gram.resize(size * size);
     if (tokens <= width)
-        matmul_nt<double>(m, m, width, 1, scaled.data(), width, scaled.data(), width, 0, gram.data(), m);
+        matmul_nt<T>(m, m, width, 1, scaled.data(), width, scaled.data(), width, 0, gram.data(), m);
     else
-        matmul_tn<double>(m, m, tokens, 1, scaled.data(), width, scaled.data(), width, 0, gram.data(), m);
+        matmul_tn<T>(m, m, tokens, 1, scaled.data(), width, scaled.data(), width, 0, gram.data(), m);
     double trace = 0, squares = 0;
-    for (std::size_t i = 0; i < size; ++i) trace += gram[i * size + i];
-    for (const double entry : gram) squares += entry * entry;
+    for (std::size_t i = 0; i < size; ++i) trace += static_cast<double>(gram[i * size + i]);
+    for (const T entry : gram) squares += static_cast<double>(entry) * static_cast<double>(entry);
     return trace * trace / squares;
 }
 
@@ -79,12 +80,13 @@ StateTransport measure_state(const T* g, const Tape<T>& tape, int width, const s
     }
 
     std::vector<double> energy, participation;
+    std::vector<T> scaled, gram;
     for (std::size_t b = 0; b < static_cast<std::size_t>(tape.sequences); ++b) {
         double all = 0;
         for (std::size_t t = 0; t < n; ++t) all += norms[b * n + t] * norms[b * n + t];
         energy.push_back(norms[b * n] * norms[b * n]);
         energy.push_back(all);
-        participation.push_back(participation_ratio(g + b * n * d, tape.length, width));
+        participation.push_back(participation_ratio(g + b * n * d, tape.length, width, scaled, gram));
     }
     result.first_share = or_nan(
         jackknife(energy, 2, [](std::span<const double> sum, std::size_t) { return sum[0] / sum[1]; }));
