@@ -4,6 +4,7 @@
 #include "tests/findings/sample_data.h"
 #include "tests/support/test_main.h"
 
+#include <QFile>
 #include <QtTest>
 
 using namespace normscope;
@@ -60,6 +61,27 @@ class WatchedTest : public QObject {
         QCOMPARE(found->step, first + 1);
         QVERIFY(std::abs(found->bands - 1.01) < 1e-9);
         for (const Departure& d : departures(r, first)) QVERIFY(d.quantity != &q);
+    }
+
+    /// The bands are those that tests/findings/bands has measured, rounded up by less than a tenth, and the
+    /// false alarms its count.
+    void theBandsAreMeasured() {
+        QFile file(QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/findings/RESULT.md"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QString result = QString::fromUtf8(file.readAll());
+        const QString alarms =
+            QString("In **%1 of %2** runs that learn").arg(kFalseAlarms.alarms).arg(kFalseAlarms.runs);
+        QVERIFY(result.contains(alarms));
+        const QString table = result.section("## The bands", 1).section("## False alarms", 0, 0);
+        for (const WatchedQuantity& q : watched_quantities()) {
+            const QStringList cells =
+                table.section(QString("| %1 | ").arg(q.id), 1).section('\n', 0, 0).split(" | ");
+            QVERIFY2(cells.size() == static_cast<qsizetype>(kPhases.size()), q.id);
+            for (std::size_t p = 0; p < kPhases.size(); ++p) {
+                const double measured = QString(cells[static_cast<qsizetype>(p)]).remove(" |").toDouble();
+                QVERIFY2(measured > 0 && q.bands[p] >= measured && q.bands[p] < 1.1 * measured, q.id);
+            }
+        }
     }
 
     /// One of several that leaves its band alone is no beginning; it is listed from where a second one does.
