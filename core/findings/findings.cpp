@@ -13,6 +13,7 @@ namespace normscope {
 namespace {
 
 constexpr double kGrowth = 10;
+constexpr double kFarAbove = 1;  // nat above ln V, as Verdict
 constexpr double kIllConditioned = 1e6;
 constexpr double kCommitted = 0.01;  // share of rows from which attention counts as committed
 constexpr std::size_t kRecentRows = 20;
@@ -49,6 +50,27 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
     if (std::isnan(run.bigram_entropy) || below < 0) return learned;
     return learned + (loss->mean < run.bigram_entropy ? " and below" : " and not below") +
            " that of token pairs, " + number_text(run.bigram_entropy, 3);
+}
+
+/// Of initial weights with which the model is worse than a uniform guess, so its logits are far from equal.
+std::string start_sentence(const RunData& run) {
+    const std::vector<double>* loss = run.steps.find("loss");
+    if (!loss || loss->empty() || run.steps.step.front() != 0) return {};
+    if (!(loss->front() > run.ln_vocab + kFarAbove)) return {};
+    return "The first loss is " + number_text(loss->front(), 3) + " nat, " +
+           number_text(loss->front() - run.ln_vocab, 3) +
+           " above that of a uniform guess: the logits of the initial weights are far apart";
+}
+
+std::string skipped_sentence(const RunData& run, std::int64_t step) {
+    std::int64_t count = 0, first = -1;
+    for (const RunEvent& event : run.events) {
+        if (event.kind != "overflow" || event.step > step) continue;
+        if (++count == 1) first = event.step;
+    }
+    if (count == 0) return {};
+    return std::to_string(count) + (count == 1 ? " update was" : " updates were") + " skipped by " +
+           step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first);
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.
@@ -187,6 +209,11 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
     return text + " at " + step_text(now->step);
 }
 
+/// The newest step that is recorded; 0 without one.
+std::int64_t last_step(const RunData& run) {
+    return run.steps.step.empty() ? 0 : run.steps.step.back();
+}
+
 }  // namespace
 
 std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step) {
@@ -213,6 +240,8 @@ std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     };
     add(FindingKind::Outcome, outcome_sentence(run, step));
     if (run.unread) return all;  // the others compare with earlier steps
+    add(FindingKind::Start, start_sentence(run));
+    add(FindingKind::Skipped, skipped_sentence(run, std::min(step, last_step(run))));
     add(FindingKind::Gradient, gradient_sentence(run, step));
     add(FindingKind::Factors, factors_sentence(run, step));
     add(FindingKind::Departures, departures_sentence(run, step, kAll), departures_sentence(run, step, 1));

@@ -11,7 +11,7 @@
 namespace normscope {
 
 /// The subject of a finding, in the order of the list.
-enum class FindingKind { Outcome, Gradient, Factors, Departures, Growth, Nulls, Theta };
+enum class FindingKind { Outcome, Start, Skipped, Gradient, Factors, Departures, Growth, Nulls, Theta };
 
 struct Finding {
     FindingKind kind;
@@ -27,7 +27,8 @@ struct RecentLoss {
 /// nullopt where there is none. Pure; any thread.
 std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step);
 
-/// What a recorded run shows at a step, a sentence each: the outcome with the values it rests on; the
+/// What a recorded run shows at a step, a sentence each: the outcome with the values it rests on; a first
+/// loss that is more than a nat above that of the uniform distribution; updates that were skipped; the
 /// gradient from the last layer to the first with the measured factors whose product it is; which watched
 /// quantities left their bands, and when; then growth, lost directions and θ where they are remarkable.
 ///

@@ -76,6 +76,35 @@ class FindingsTest : public QObject {
         QCOMPARE(sentences(r, 10), QStringList{"Post-LN stalled: loss 2.86 nat"});
     }
 
+    void aFirstLossFarAboveAUniformGuess() {
+        RunData r = sample::run("A");
+        r.ln_vocab = 3.3;
+        r.steps.names = {"loss"};
+        r.steps.columns = {{30.2, 12}};
+        r.steps.step = {0, 1};
+        QCOMPARE(sentences(r, 1)[1],
+                 QString("The first loss is 30.2 nat, 26.9 above that of a uniform guess: the logits of the "
+                         "initial weights are far apart"));
+        r.steps.columns[0][0] = 4.2;
+        QCOMPARE(sentences(r, 1).size(), 1);
+    }
+
+    void skippedUpdates() {
+        RunData r = sample::run("A");
+        r.steps.names = {"loss"};
+        r.steps.columns = {{3, 3, 3, 3}};
+        r.steps.step = {0, 1, 2, 3};
+        r.events = {{1, "overflow", "gradient"}, {2, "spike", "x"}, {3, "overflow", "gradient"}};
+        QCOMPARE(
+            sentences(r, 9).last(),
+            QString(
+                "2 updates were skipped by step 3: the scaled gradient overflowed FP16, first at step 1"));
+        QCOMPARE(
+            sentences(r, 2).last(),
+            QString("1 update was skipped by step 2: the scaled gradient overflowed FP16, first at step 1"));
+        QVERIFY(!sentences(r, 0).join("").contains("skipped"));
+    }
+
     void theOrderIsThatOfTheSteps() {
         RunData r = sample::run("Post-LN");
         r.outcome = {RunState::Collapsed, 3, "lost 0.4 nat", -1};
