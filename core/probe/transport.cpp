@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/transport.h"
 
+#include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/base/nan.h"
 #include "core/base/statistics.h"
@@ -17,14 +18,8 @@ namespace {
 template <class T>
 std::vector<double> token_norms(const T* g, std::size_t tokens, std::size_t width) {
     std::vector<double> norms(tokens);
-    for (std::size_t t = 0; t < tokens; ++t) {
-        double squares = 0;
-        for (std::size_t i = 0; i < width; ++i) {
-            const double x = static_cast<double>(g[t * width + i]);
-            squares += x * x;
-        }
-        norms[t] = std::sqrt(squares);
-    }
+    for (std::size_t t = 0; t < tokens; ++t)
+        norms[t] = std::sqrt(row_kernels<T>().dot(width, g + t * width, g + t * width));
     return norms;
 }
 
@@ -34,6 +29,7 @@ template <class T>
 double participation_ratio(const T* g, int tokens, int width, std::vector<T>& scaled, std::vector<T>& gram) {
     const auto count = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(width);
     T largest = 0;
+#pragma omp simd reduction(max : largest)
     for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(g[i]));
     if (!(largest > 0 && std::isfinite(largest))) return kNaN;
     scaled.resize(count);  // fourth powers of small gradients would vanish
@@ -45,9 +41,9 @@ double participation_ratio(const T* g, int tokens, int width, std::vector<T>& sc
         matmul_nt<T>(m, m, width, 1, scaled.data(), width, scaled.data(), width, 0, gram.data(), m);
     else
         matmul_tn<T>(m, m, tokens, 1, scaled.data(), width, scaled.data(), width, 0, gram.data(), m);
-    double trace = 0, squares = 0;
+    double trace = 0;
     for (std::size_t i = 0; i < size; ++i) trace += static_cast<double>(gram[i * size + i]);
-    for (const T entry : gram) squares += static_cast<double>(entry) * static_cast<double>(entry);
+    const double squares = row_kernels<T>().dot(gram.size(), gram.data(), gram.data());
     return trace * trace / squares;
 }
 
