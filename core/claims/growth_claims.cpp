@@ -65,19 +65,12 @@ std::string class_text(const GrowthClass& growth) {
     return "undecided between " + best + " and " + std::string(growth_model_name(growth.rival));
 }
 
-/// Upper bounds: how far below one the growth stays is reported and refutes nothing.
+/// An upper bound: how far below it the growth stays is reported and refutes nothing.
 ClaimResult at_most_exponential(ClaimInput& input) {
     ClaimInput& pre = input.with_scheme(Scheme::Pre);
-    const std::vector<double>&values = pre.values("growth", "ma"),
-          &bounds = pre.values("growth", "bound_product_ma");
-    Worst worst;
-    for (std::size_t k = 0; k < values.size(); ++k)
-        if (std::isfinite(bounds[k])) worst.add_bounded(values[k], bounds[k]);
-    if (worst.samples < 2) throw NotMeasured("needs a stack with bounded branches");
-    return worst.result(holds_if(worst.residual <= 1e-12),
-                        pre.variant_name() + "MA from " + text(values.front()) + " to " +
-                            text(values.back()) + " over the layers at " + pre.where() +
-                            ", below (1 + C√d)^k; class " + class_text(growth_of(pre, "ma")));
+    ClaimResult result = bounded_growth(pre, "ma", "bound_product_ma");
+    result.detail += ", (1 + C√d)^k; class " + class_text(growth_of(pre, "ma")) + " at " + pre.where();
+    return result;
 }
 
 /// Whether a class is above the linear one, and the layers say so.
@@ -89,20 +82,15 @@ bool grows_faster_than_linear(const GrowthClass& growth) {
 
 ClaimResult peri_at_most_linear(ClaimInput& input) {
     ClaimInput& peri = input.with_scheme(Scheme::Peri);
+    ClaimResult result = bounded_growth(peri, "ma", "bound_ma");
     const GrowthClass growth = growth_of(peri, "ma");
-    const std::vector<double>&values = peri.values("growth", "ma"),
-          &bounds = peri.values("growth", "bound_ma");
-    Worst worst;
-    for (std::size_t k = 0; k < values.size(); ++k)
-        if (std::isfinite(bounds[k])) worst.add_bounded(values[k], bounds[k]);
+    if (grows_faster_than_linear(growth)) result.verdict = ClaimVerdict::Fails;
     const std::vector<double>& rms = peri.values("growth", "rms");
     const double step = peri.spec().residual_step, states = static_cast<double>(rms.size() - 1);
     const double model = std::sqrt(rms.front() * rms.front() + states * step * step);
-    return worst.result(
-        holds_if((worst.samples == 0 || worst.residual <= 1e-12) && !grows_faster_than_linear(growth)),
-        peri.variant_name() + "MA at " + peri.where() + " from " + text(values.front()) + " to " +
-            text(values.back()) + ", class " + class_text(growth) + "; the last RMS is " + text(rms.back()) +
-            ", √(v₀ + 2ℓΔt²) gives " + text(model));
+    result.detail += "; class " + class_text(growth) + " at " + peri.where() + "; the last RMS is " +
+                     text(rms.back()) + ", √(v₀ + 2ℓΔt²) gives " + text(model);
+    return result;
 }
 
 /// The paper's figure is of a trained model of 1B parameters.

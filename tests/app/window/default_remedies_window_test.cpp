@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The default comparison to its end, and what is offered for the run that stalls.
 #include "app/window/appearance_controller.h"
+#include "remedies_bench.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
-#include "widgets/findings/findings_band.h"
-#include "widgets/findings/remedy_box.h"
 #include "widgets/findings/remedy_table.h"
-#include "window_bench.h"
 
 #include <QElapsedTimer>
 #include <cstdio>
 
 using namespace normscope;
 using namespace normscope::app;
+using normscope::test::box;
+using normscope::test::drafted;
 using normscope::test::WindowBench;
-
-namespace {
-
-void drafted(WindowBench& b) {
-    QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedies().trials() && b.lab().remedies().trials()->done(), 60000);
-}
-
-widgets::RemedyBox* box(const WindowBench& b) {
-    return b.find<widgets::FindingsBand>("findingsBand")->remedies();
-}
-
-}  // namespace
 
 class DefaultRemediesWindowTest : public QObject {
     Q_OBJECT

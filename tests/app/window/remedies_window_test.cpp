@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/complete_run.h"
+#include "remedies_bench.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
-#include "widgets/findings/findings_band.h"
-#include "widgets/findings/remedy_box.h"
 #include "widgets/findings/remedy_button.h"
 #include "widgets/findings/remedy_table.h"
-#include "window_bench.h"
 
 #include <QLabel>
 #include <QToolButton>
 
 using namespace normscope;
 using namespace normscope::app;
+using normscope::test::box;
+using normscope::test::drafted;
 using normscope::test::WindowBench;
 
 namespace {
@@ -25,14 +25,6 @@ void fail(WindowBench& b, int steps = 40, const char* watch = nullptr) {
     b.lab().training().play();
     QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 30000);
     QCOMPARE(b.run(0).outcome.state, RunState::Stalled);
-}
-
-void drafted(WindowBench& b) {
-    QTRY_VERIFY_WITH_TIMEOUT(b.lab().remedies().trials() && b.lab().remedies().trials()->done(), 60000);
-}
-
-widgets::RemedyBox* box(const WindowBench& b) {
-    return b.find<widgets::FindingsBand>("findingsBand")->remedies();
 }
 
 }  // namespace
