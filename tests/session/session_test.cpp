@@ -29,6 +29,28 @@ class TestSession : public QObject {
     }
 
   private Q_SLOTS:
+    /// Files of earlier versions do not have the entropies of pairs and triples of tokens.
+    void withoutTheEntropiesOfPairsAndTriples() {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("earlier.h5").toStdString();
+        RunData run;
+        run.id = "a";
+        run.name = "A";
+        run.recipe = Recipe{};
+        run.unigram_entropy = 2.8;
+        run.bigram_entropy = 2;
+        run.trigram_entropy = 1;
+        save_session(path, std::vector<RunData>{run}, "{}");
+        QCOMPARE(open_session(path).runs.at(0).bigram_entropy, 2.0);
+        const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+        for (const char* name : {"bigram_entropy", "trigram_entropy"})
+            QVERIFY(H5Adelete_by_name(file, "/runs/a", name, H5P_DEFAULT) >= 0);
+        H5Fclose(file);
+        const RunData read = open_session(path).runs.at(0);
+        QVERIFY(std::isnan(read.bigram_entropy) && std::isnan(read.trigram_entropy));
+        QCOMPARE(read.unigram_entropy, 2.8);
+    }
+
     void everyBitComesBack() {
         const std::vector<RunData> runs{sample::run("b", 200), sample::run("a", 0), sample::run("ä b", 1)};
         const std::string view = R"({"zoom": "Δ"})" + std::string(100'000, ' ') + "{}";
