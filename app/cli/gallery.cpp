@@ -7,10 +7,16 @@
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/strict_json.h"
 #include "core/gallery/findings.h"
+#include "core/gallery/recipe_distance.h"
+#include "core/gallery/thorough.h"
+#include "core/run/draft.h"
 #include "core/sweep/sweep.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -23,7 +29,7 @@ namespace {
 struct GalleryArguments {
     std::vector<std::string> ids;
     std::string out, backend = "auto";
-    bool all = false, json = false, dry = false;
+    bool all = false, json = false, dry = false, thorough = false;
     int jobs = 0, threads = 0;
 };
 
@@ -38,7 +44,12 @@ constexpr const char* kHelp =
     "where it has both sides; `cannot tell`, where an arm did not learn more than pairs of tokens; `not "
     "measured`.\n"
     "--no-training measures the\n"
-    "runs that DIR has.";
+    "runs that DIR has.\n"
+    "--thorough trains each entry at 200, 600 and 2000 steps, and at 600 with twice the depth and twice the "
+    "width,\n"
+    "each arm at its own best of five rates and three warm-ups, chosen on seeds that do not judge. It "
+    "states\n"
+    "first how long that takes; without --out it only states it. The same command resumes it.";
 
 /// `own` keeps the entries that are read from files.
 std::vector<const GalleryEntry*> chosen(const GalleryArguments& arguments,
@@ -62,18 +73,39 @@ std::vector<const GalleryEntry*> chosen(const GalleryArguments& arguments,
 void print_list() {
     for (const GalleryEntry& entry : gallery())
         std::cout << entry.id << ": " << entry.title << " (" << entry.paper() << ", " << entry.place << "; "
-                  << entry.sweep.runs() << " runs)\n";
+                  << entry.sweep.trained_runs() << " runs)\n";
 }
 
 void print_entry(const GalleryEntry& entry) {
     std::cout << entry.id << ": " << entry.title << "\n  " << entry.paper() << ", " << entry.place << ": "
-              << entry.statement << "\n  " << entry.sweep.runs() << " runs:";
+              << entry.statement << "\n  " << entry.sweep.trained_runs() << " runs:";
     for (const SweepAxis& axis : entry.sweep.grid) {
         std::cout << " " << axis.key << "=";
         for (std::size_t i = 0; i < axis.values.size(); ++i)
             std::cout << (i > 0 ? "," : "") << axis.values[i];
     }
-    std::cout << " seeds " << entry.sweep.seeds.front() << ":" << entry.sweep.seeds.back() << "\n";
+    const SweepChoice& choice = entry.sweep.choice;
+    std::cout << " seeds " << entry.sweep.seeds[choice.seeds] << ":" << entry.sweep.seeds.back();
+    for (std::size_t i = 0; i < choice.keys.size(); ++i)
+        std::cout << (i == 0 ? "; each arm chooses " : ", ") << choice.keys[i];
+    if (choice.seeds > 0)
+        std::cout << " on seeds " << entry.sweep.seeds.front() << ":" << entry.sweep.seeds[choice.seeds - 1];
+    std::cout << "\n";
+}
+
+void print_distance(const GalleryEntry& entry) {
+    for (const RecipeDistance& row : recipe_distance(entry))
+        std::cout << "  " << row.what << ": paper " << row.theirs << "; here " << row.ours << "\n";
+}
+
+std::string arm_text(const GalleryArm& arm) {
+    std::string text = arm.name.empty() ? "the runs" : arm.name;
+    if (!arm.chosen.empty()) text += " at " + arm.chosen;
+    if (!arm.loss) return text + ": not trained";
+    text += ": median final loss " + plain_number(*arm.loss) + " nat, " + std::to_string(arm.ended) +
+            (arm.ended == 1 ? " seed" : " seeds");
+    if (arm.learned_known) text += ", " + std::to_string(arm.learned) + " below the entropy of token pairs";
+    return text;
 }
 
 nlohmann::ordered_json json_entry(const GalleryEntry& entry, const GalleryResult& result) {
@@ -92,12 +124,34 @@ nlohmann::ordered_json json_entry(const GalleryEntry& entry, const GalleryResult
                             {"order", finding.order},
                             {"note", finding.note}});
     }
-    return {{"id", entry.id},       {"paper", entry.paper()},       {"place", entry.place},
-            {"title", entry.title}, {"statement", entry.statement}, {"runs_ended", result.ended},
-            {"runs", result.total}, {"measures", measures}};
+    nlohmann::ordered_json distance = nlohmann::ordered_json::array(), arms = distance;
+    for (const RecipeDistance& row : recipe_distance(entry))
+        distance.push_back({{"what", row.what}, {"theirs", row.theirs}, {"ours", row.ours}});
+    for (const GalleryArm& arm : result.arms)
+        arms.push_back({{"name", arm.name},
+                        {"chosen", arm.chosen},
+                        {"median_loss", arm.loss ? json_number(*arm.loss) : nlohmann::ordered_json()},
+                        {"seeds", arm.ended},
+                        {"learned", arm.learned_known ? nlohmann::ordered_json(arm.learned)
+                                                      : nlohmann::ordered_json()}});
+    const auto first = entry.sweep.seeds.begin(),
+               judging = first + static_cast<std::ptrdiff_t>(entry.sweep.choice.seeds);
+    return {{"id", entry.id},
+            {"paper", entry.paper()},
+            {"place", entry.place},
+            {"title", entry.title},
+            {"statement", entry.statement},
+            {"runs_ended", result.ended},
+            {"runs", result.total},
+            {"choosing_seeds", std::vector<std::uint64_t>(first, judging)},
+            {"seeds", std::vector<std::uint64_t>(judging, entry.sweep.seeds.end())},
+            {"arms", arms},
+            {"distance", distance},
+            {"measures", measures}};
 }
 
 void print_findings(const GalleryEntry& entry, const GalleryResult& result) {
+    for (const GalleryArm& arm : result.arms) std::cout << "  " << arm_text(arm) << "\n";
     for (std::size_t i = 0; i < entry.measures.size(); ++i) {
         const GalleryMeasure& measure = entry.measures[i];
         const GalleryFinding& finding = result.findings[i];
@@ -121,6 +175,71 @@ bool trained(const GalleryEntry& entry, const std::string& folder, const Gallery
     return end.count.ended == end.count.total;
 }
 
+/// Seconds of a training operation on this device, of the steps of a draft.
+double seconds_of_operation(const GalleryEntry& entry, const GalleryArguments& arguments) {
+    const Recipe recipe = recipe_of(entry.sweep, expand_sweep(entry.sweep).front());
+    GalleryEntry single = entry;
+    single.sweep.grid.clear();
+    single.sweep.ties.clear();
+    single.sweep.choice = {};
+    single.sweep.recipe = recipe_json(recipe);
+    single.sweep.seeds = {recipe.train.seed};
+    ThreadPool pool(arguments.threads);
+    const auto start = std::chrono::steady_clock::now();
+    const DraftResult drafted = draft(recipe, pool, nullptr, device_named(arguments.backend));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto steps = static_cast<double>(std::max<std::size_t>(1, drafted.first.loss.size()));
+    return seconds / steps / (training_operations(single) / std::max(1, recipe.train.steps));
+}
+
+/// Trains and measures the parts of the thorough protocol; at the end each measure over the sizes.
+int run_thorough(const std::vector<const GalleryEntry*>& entries, const GalleryArguments& arguments) {
+    if (arguments.json) throw InputError("--json", "is combined with --thorough", "one of them");
+    double seconds = 0;
+    std::size_t runs = 0;
+    for (const GalleryEntry* entry : entries) {
+        const double each = seconds_of_operation(*entry, arguments);
+        for (const ThoroughPart& part : thorough_parts(*entry)) {
+            seconds += each * training_operations(part.entry);
+            runs += part.entry.sweep.trained_runs();
+        }
+    }
+    std::cout << runs << " runs, about " << duration_text(seconds)
+              << " on this machine by the first steps of each entry, probes not counted\n"
+              << std::flush;
+    if (arguments.out.empty()) return kDone;
+    for (const GalleryEntry* entry : entries) {
+        print_entry(*entry);
+        print_distance(*entry);
+        const std::vector<ThoroughPart> parts = thorough_parts(*entry);
+        std::vector<GalleryResult> results;
+        const std::string above = arguments.out + "/" + entry->id + "-thorough";
+        for (const ThoroughPart& part : parts) {
+            const std::string folder = above + "/" + part.folder;
+            std::filesystem::create_directories(above);
+            SweepLines lines(folder);
+            if (!arguments.dry && !trained(part.entry, folder, arguments, lines)) {
+                print_error(folder + ": " + stopped_by() + "; the same command resumes");
+                return kFailed;
+            }
+            results.push_back(read_gallery_result(part.entry, folder, [](const auto& work) { work(); }));
+        }
+        for (std::size_t i = 0; i < entry->measures.size(); ++i) {
+            const GalleryMeasure& measure = entry->measures[i];
+            std::cout << "  " << measure.name << ": paper " << gallery_paper_text(measure) << "\n";
+            for (std::size_t p = 0; p < parts.size(); ++p)
+                std::cout << "    " << parts[p].name << ": "
+                          << gallery_verdict_text(results[p].findings[i].verdict) << ": "
+                          << gallery_effect_text(measure, results[p].findings[i]) << "\n";
+        }
+        for (std::size_t p = 0; p < parts.size(); ++p)
+            for (const GalleryArm& arm : results[p].arms)
+                std::cout << "  " << parts[p].name << ", " << arm_text(arm) << "\n";
+        std::cout << std::flush;
+    }
+    return kDone;
+}
+
 int run_gallery(const GalleryArguments& arguments) {
     std::vector<std::unique_ptr<GalleryEntry>> own;
     const auto entries = chosen(arguments, own);
@@ -128,9 +247,15 @@ int run_gallery(const GalleryArguments& arguments) {
         print_list();
         return kDone;
     }
+    if (arguments.thorough) {
+        require_backend(arguments.backend);
+        listen_for_signals();
+        return run_thorough(entries, arguments);
+    }
     if (arguments.out.empty()) {
         for (const GalleryEntry* entry : entries) {
             print_entry(*entry);
+            print_distance(*entry);
             for (const GalleryMeasure& measure : entry->measures)
                 std::cout << "  " << measure.name << ": paper " << gallery_paper_text(measure) << "\n";
         }
@@ -174,6 +299,8 @@ void add_gallery(CLI::App& program, Task& task) {
     command->add_flag("--all", arguments->all, "all entries");
     command->add_option("--out", arguments->out, "folder with a sweep's folder for each entry; it is made");
     command->add_flag("--json", arguments->json, "the findings as JSON");
+    command->add_flag("--thorough", arguments->thorough,
+                      "lengths, depths, widths and each arm's own rate; hours: they are stated first");
     command->add_flag("--no-training", arguments->dry, "measure the runs that --out has");
     command->add_option("--jobs", arguments->jobs, "runs at a time; 0: as many as there are threads")
         ->check(CLI::Range(0, 1024));

@@ -7,6 +7,7 @@
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/statistics.h"
 #include "core/recipe/recipe_text.h"
 #include "core/sweep/sweep_folder.h"
 #include "core/sweep/sweep_map.h"
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 namespace normscope::app {
@@ -23,8 +25,8 @@ namespace normscope::app {
 namespace {
 
 struct SweepArguments {
-    std::string recipe, out, seeds, shard, backend = "auto";
-    std::vector<std::string> grid, settings, merge;
+    std::string recipe, out, seeds, choose_seeds, shard, backend = "auto";
+    std::vector<std::string> grid, settings, merge, ties, choose;
     int trials = 0, steps = -1, jobs = 0, threads = 0;
     bool untimed = false, weights = false;
 };
@@ -57,10 +59,37 @@ std::string values_text(const SweepSpec& spec, const std::vector<std::size_t>& k
     return text;
 }
 
+/// What each arm chose, and what its other seeds gave there.
+void print_chosen(const SweepResults& results) {
+    const auto chosen = chosen_values(results);
+    if (!chosen) return;
+    std::vector<std::string> keys;
+    for (const SweepAxis& axis : results.spec.grid)
+        if (std::find(results.spec.choice.keys.begin(), results.spec.choice.keys.end(), axis.key) ==
+            results.spec.choice.keys.end())
+            keys.push_back(axis.key);
+    std::cout << "chosen by the median of final_loss over " << results.spec.choice.seeds
+              << " seeds, and the median over the others:\n";
+    for (const ChosenValues& one : *chosen) {
+        std::vector<double> losses;
+        for (const SweepRow& row : results.rows)
+            if (row.state != RunState::Failed && is_scored(results.spec, results.runs[row.run], {one}))
+                losses.push_back(row.state == RunState::Diverged ? std::numeric_limits<double>::infinity()
+                                                                 : row.final_loss.value_or(std::nan("")));
+        std::cout << "  ";
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            std::cout << keys[i] << "=" << one.arm[i] << (i + 1 < keys.size() ? " " : ": ");
+        std::cout << chosen_text(results.spec, one) << ", loss " << plain_number(one.loss) << ", "
+                  << (losses.empty() ? std::string("none") : plain_number(median(losses))) << " of "
+                  << losses.size() << "\n";
+    }
+}
+
 /// The best learning rate, or the best value of the last key, for each combination of the others.
 void print_best(const SweepResults& results) {
     const SweepSpec& spec = results.spec;
     if (spec.grid.empty()) return;
+    if (!spec.choice.keys.empty()) return print_chosen(results);
     std::size_t key = spec.grid.size() - 1;
     for (std::size_t i = 0; i < spec.grid.size(); ++i)
         if (spec.grid[i].key == "optimizer.lr") key = i;
@@ -75,7 +104,10 @@ void print_best(const SweepResults& results) {
         const std::string where = values_text(spec, others, best.others);
         std::cout << "  " << where << (where.empty() ? "" : ": ") << spec.grid[key].values[best.value]
                   << ", loss " << plain_number(*best.cell.median_loss) << " (" << best.cell.outcomes_text()
-                  << "; of all its " << best.all.runs.size() << ": " << best.all.outcomes_text() << ")\n";
+                  << "; of all its " << best.all.runs.size() << ": " << best.all.outcomes_text() << ")"
+                  << (is_edge(spec.grid[key], spec.grid[key].values[best.value])
+                          ? "; at the edge of its grid: extend it\n"
+                          : "\n");
     }
 }
 
@@ -111,7 +143,8 @@ int merge(const SweepArguments& arguments) {
 SweepSpec spec_of(const SweepArguments& arguments) {
     if (arguments.recipe.empty()) {
         if (!arguments.grid.empty() || !arguments.settings.empty() || !arguments.seeds.empty() ||
-            arguments.trials > 0 || arguments.steps >= 0)
+            arguments.trials > 0 || arguments.steps >= 0 || !arguments.ties.empty() ||
+            !arguments.choose.empty() || !arguments.choose_seeds.empty())
             throw InputError("RECIPE is required", "without it only the sweep in --out continues",
                              "sweep RECIPE --grid … --out DIR");
         return read_sweep_spec(arguments.out);
@@ -126,6 +159,13 @@ SweepSpec spec_of(const SweepArguments& arguments) {
     else
         for (int i = 0; i < std::max(1, arguments.trials); ++i)
             spec.seeds.push_back(base.train.seed + static_cast<std::uint64_t>(i));
+    for (const std::string& tie : arguments.ties) spec.ties.push_back(parse_sweep_tie(tie));
+    spec.choice.keys = arguments.choose;
+    if (!arguments.choose_seeds.empty()) {
+        const std::vector<std::uint64_t> seeds = parse_seeds(arguments.choose_seeds);
+        spec.choice.seeds = seeds.size();
+        spec.seeds.insert(spec.seeds.begin(), seeds.begin(), seeds.end());
+    }
     return spec;
 }
 
@@ -178,6 +218,13 @@ void add_sweep(CLI::App& program, Task& task) {
                                        "number of seeds, counted up from the recipe's (default 1)");
     trials->check(CLI::Range(1, 100'000));
     command->add_option("--seeds", arguments->seeds, "seeds FIRST:LAST, both included")->excludes(trials);
+    repeated("--tie", arguments->ties,
+             "KEY=VALUE,…: KEY=VALUE; …: settings of the runs with these values of the grid; repeat");
+    repeated("--choose", arguments->choose,
+             "a key of the grid whose best value each combination of the others chooses; repeat");
+    command->add_option(
+        "--choose-seeds", arguments->choose_seeds,
+        "the seeds that choose, FIRST:LAST; the others are trained at the chosen values alone");
     repeated("--set", arguments->settings, "KEY=VALUE of the recipe, for all runs");
     command->add_option("--steps", arguments->steps, "steps of each run, also the length of the schedule")
         ->check(CLI::Range(0, 1'000'000'000));

@@ -39,6 +39,12 @@ void SweepLines::ended(const SweepRun& run, const SweepRow& row, const Outcome& 
     if (row.state == RunState::Failed) print_error(folder_ + "/" + run.recording + ": " + outcome.text);
 }
 
+void SweepLines::chose(const SweepSpec& spec, const ChosenValues& chosen) {
+    std::cout << "chosen";
+    for (const std::string& value : chosen.arm) std::cout << " " << value;
+    std::cout << ": " << chosen_text(spec, chosen) << std::endl;
+}
+
 void SweepLines::note(const std::string& line) {
     std::cout << line << std::endl;
 }

@@ -14,6 +14,7 @@ class SweepLines final : public SweepWatcher {
     void begun(const SweepCount& count) override;
     void ended(const SweepRun& run, const SweepRow& row, const Outcome& outcome,
                const SweepCount& count) override;
+    void chose(const SweepSpec& spec, const ChosenValues& chosen) override;
     void note(const std::string& line) override;
 
   private:

@@ -3,6 +3,7 @@
 
 #include "app/lab/devices.h"
 #include "app/lab/studies/sweep_runner.h"
+#include "core/base/error.h"
 #include "core/gallery/gallery.h"
 
 #include <QDir>
@@ -54,6 +55,53 @@ void GalleryRuns::setEntries(std::vector<GalleryEntry> entries) {
     followed_.clear();
     follow();
     Q_EMIT changed({});
+}
+
+bool GalleryRuns::addOwn(const QString& path) {
+    GalleryEntry entry;
+    try {
+        entry = load_gallery_entry(path.toStdString());
+    } catch (const InputError& error) {
+        Q_EMIT problem(QString::fromUtf8(error.what()));
+        return false;
+    }
+    const QString id = QString::fromStdString(entry.id);
+    std::vector<GalleryEntry> all = entries();
+    const int at = indexOf(id);
+    if (settingAside()) return false;
+    if (at >= 0 && running() == id) {
+        Q_EMIT problem(tr("%1 is being trained: stop it before its file is read again").arg(id));
+        return false;
+    }
+    if (at >= 0)
+        all[static_cast<std::size_t>(at)] = std::move(entry);
+    else
+        all.push_back(std::move(entry));
+    setEntries(std::move(all));
+    read(id);
+    return true;
+}
+
+/// The entries are replaced together, and with them the request that renames a folder.
+bool GalleryRuns::settingAside() {
+    const bool any =
+        std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.setting_aside; });
+    if (any) Q_EMIT problem(tr("A folder of the gallery is being renamed: try again"));
+    return any;
+}
+
+void GalleryRuns::removeOwn(const QString& id) {
+    const int at = indexOf(id);
+    if (at < 0 || !entries()[static_cast<std::size_t>(at)].own) return;
+    if (running() == id) {
+        Q_EMIT problem(tr("%1 is being trained: stop it before it is removed").arg(id));
+        return;
+    }
+    if (settingAside()) return;
+    std::vector<GalleryEntry> all = entries();
+    all.erase(all.begin() + at);
+    setEntries(std::move(all));
+    read();
 }
 
 int GalleryRuns::indexOf(const QString& id) const {

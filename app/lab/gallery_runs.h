@@ -37,6 +37,12 @@ class GalleryRuns : public QObject {
     /// gallery(), until others are set.
     const std::vector<GalleryEntry>& entries() const;
     void setEntries(std::vector<GalleryEntry> entries);
+    /// Adds an entry of the user from its file (load_gallery_entry), or reads it again: an entry of the same
+    /// name is replaced. A file that is none, and an entry in training, are a problem(). True where it is in
+    /// the list now.
+    bool addOwn(const QString& path);
+    /// Takes an entry of the user from the list; its file and folder stay.
+    void removeOwn(const QString& id);
     const GalleryEntry* find(const QString& id) const;  ///< null: none
     QString folder(const QString& id) const;
     const GalleryState& state(const QString& id) const;
@@ -72,6 +78,7 @@ class GalleryRuns : public QObject {
         bool setting_aside = false;
     };
     int indexOf(const QString& id) const;  ///< −1: none
+    bool settingAside();
     void load() const;
     void request(std::size_t entry, bool first, bool changed_only, bool set_aside = false);
     void take(quint64 token, const GalleryReplyPtr& reply);

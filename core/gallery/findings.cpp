@@ -3,12 +3,15 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/statistics.h"
 #include "core/session/session.h"
+#include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 namespace normscope {
 
@@ -49,7 +52,10 @@ std::optional<double> probe_value(const GalleryQuantity& quantity, const RunData
     using When = GalleryQuantity::When;
     const auto found = recorded.probes.find(quantity.scalar.probe);
     if (found == recorded.probes.end() || found->second.empty()) return std::nullopt;
-    const std::vector<ProbeResult>& samples = found->second;
+    std::vector<ProbeResult> samples;
+    for (const ProbeResult& sample : found->second)
+        if (sample.step >= quantity.from && sample.step <= quantity.to) samples.push_back(sample);
+    if (samples.empty()) return std::nullopt;
     const auto at = [&](const ProbeResult& sample) {
         const NamedArray* array = sample.find(quantity.scalar.array);
         return array ? value_over(sample, *array, quantity.scalar.over) : std::nullopt;
@@ -116,38 +122,103 @@ std::string order_of(const GalleryMeasure& measure, double ours) {
     return ratio > std::sqrt(10.0) ? "larger" : ratio < 1 / std::sqrt(10.0) ? "smaller" : "same";
 }
 
-/// The index of the run of a cell with this seed; nullopt where the sweep has none.
-std::optional<std::size_t> run_of(const SweepSpec& sweep, const std::vector<SweepRun>& runs,
-                                  const GalleryCell& cell, std::uint64_t seed) {
-    for (const SweepRun& run : runs) {
-        bool same = run.seed == seed;
-        for (std::size_t axis = 0; same && axis < sweep.grid.size(); ++axis)
-            same = cell.at(sweep.grid[axis].key) == run.values[axis];
-        if (same) return run.index;
+/// The seeds that judge.
+std::vector<std::uint64_t> scoring_seeds(const SweepSpec& sweep) {
+    return {sweep.seeds.begin() + static_cast<std::ptrdiff_t>(sweep.choice.seeds), sweep.seeds.end()};
+}
+
+/// Whether a run belongs to a cell, whatever its seed and what is chosen.
+bool is_of(const SweepSpec& sweep, const SweepRun& run, const GalleryCell& cell) {
+    for (std::size_t axis = 0; axis < sweep.grid.size(); ++axis) {
+        const auto wanted = cell.find(sweep.grid[axis].key);
+        if (wanted != cell.end() && wanted->second != run.values[axis]) return false;
     }
-    return std::nullopt;
+    return true;
+}
+
+std::string cell_text(const GalleryCell& cell) {
+    std::string text;
+    for (const auto& [key, value] : cell) text += (text.empty() ? "" : ", ") + key + "=" + value;
+    return text;
 }
 
 /// A quantity in a cell, by seed; nullopt where the run has not ended or has no such number.
 class Cells {
   public:
-    Cells(const GalleryEntry& entry, const std::map<std::size_t, GalleryValues>& values)
-        : entry_(entry), values_(values), runs_(expand_sweep(entry.sweep)), quantities_(entry.quantities()) {}
+    Cells(const GalleryEntry& entry, const std::map<std::size_t, GalleryValues>& values,
+          const std::vector<SweepRow>& rows)
+        : entry_(entry),
+          values_(values),
+          results_{entry.sweep, expand_sweep(entry.sweep), rows},
+          chosen_(chosen_values(results_)),
+          seeds_(scoring_seeds(entry.sweep)),
+          quantities_(entry.quantities()) {}
+
+    const std::vector<std::uint64_t>& seeds() const { return seeds_; }
 
     std::optional<double> value(const GalleryCell& cell, const GalleryQuantity& quantity,
                                 std::uint64_t seed) const {
-        const auto run = run_of(entry_.sweep, runs_, cell, seed);
+        const auto run = run_of(cell, seed);
         const auto found = run ? values_.find(*run) : values_.end();
         if (found == values_.end()) return std::nullopt;
         const auto at = std::find(quantities_.begin(), quantities_.end(), quantity) - quantities_.begin();
         return found->second.at(static_cast<std::size_t>(at));
+    }
+    /// What a cell chose; null without a choice and before it is made.
+    const ChosenValues* chosen(const GalleryCell& cell) const {
+        if (!chosen_) return nullptr;
+        for (const ChosenValues& one : *chosen_) {
+            const auto scored =
+                std::find_if(results_.runs.begin(), results_.runs.end(), [&](const SweepRun& run) {
+                    return is_of(entry_.sweep, run, cell) && is_scored(entry_.sweep, run, {one});
+                });
+            if (scored != results_.runs.end()) return &one;
+        }
+        return nullptr;
+    }
+    GalleryArm arm(const GalleryCell& cell) const {
+        GalleryArm arm;
+        arm.name = cell_text(cell);
+        if (const ChosenValues* values = chosen(cell)) arm.chosen = chosen_text(entry_.sweep, *values);
+        GalleryQuantity quantity;
+        quantity.kind = GalleryQuantity::Kind::Learned;
+        const bool asked = std::find(quantities_.begin(), quantities_.end(), quantity) != quantities_.end();
+        std::vector<double> losses;
+        for (const std::uint64_t seed : seeds_) {
+            const auto run = run_of(cell, seed);
+            const auto row = std::find_if(results_.rows.begin(), results_.rows.end(),
+                                          [&](const SweepRow& one) { return run && one.run == *run; });
+            if (row == results_.rows.end() || row->state == RunState::Failed) continue;
+            losses.push_back(row->state == RunState::Diverged
+                                 ? std::numeric_limits<double>::infinity()
+                                 : row->final_loss.value_or(std::numeric_limits<double>::infinity()));
+            if (const auto one = asked ? value(cell, quantity, seed) : std::nullopt) {
+                arm.learned_known = true;
+                arm.learned += *one > 0;
+            }
+        }
+        arm.ended = losses.size();
+        if (!losses.empty()) arm.loss = median(std::move(losses));
+        return arm;
+    }
+    /// All combinations of the keys that are not chosen.
+    std::vector<GalleryCell> all() const {
+        std::vector<GalleryCell> cells;
+        for (const SweepRun& run : results_.runs) {
+            GalleryCell cell;
+            for (std::size_t i = 0; i < entry_.sweep.grid.size(); ++i)
+                if (const std::string& key = entry_.sweep.grid[i].key; !is_chosen(entry_.sweep, key))
+                    cell[key] = run.values[i];
+            if (std::find(cells.begin(), cells.end(), cell) == cells.end()) cells.push_back(std::move(cell));
+        }
+        return cells;
     }
     /// Whether half of the runs of a cell or more learned; nullopt where that is unknown of all.
     std::optional<bool> learned(const GalleryCell& cell) const {
         GalleryQuantity quantity;
         quantity.kind = GalleryQuantity::Kind::Learned;
         int of = 0, count = 0;
-        for (const std::uint64_t seed : entry_.sweep.seeds)
+        for (const std::uint64_t seed : seeds_)
             if (const auto one = value(cell, quantity, seed)) {
                 ++of;
                 count += *one > 0;
@@ -156,9 +227,22 @@ class Cells {
     }
 
   private:
+    /// The run of a cell with a seed that judges, at what the cell chose; nullopt where there is none.
+    std::optional<std::size_t> run_of(const GalleryCell& cell, std::uint64_t seed) const {
+        const bool choosing = !entry_.sweep.choice.keys.empty();
+        if (choosing && !chosen_) return std::nullopt;
+        for (const SweepRun& run : results_.runs)
+            if (run.seed == seed && is_of(entry_.sweep, run, cell) &&
+                (!choosing || is_scored(entry_.sweep, run, *chosen_)))
+                return run.index;
+        return std::nullopt;
+    }
+
     const GalleryEntry& entry_;
     const std::map<std::size_t, GalleryValues>& values_;
-    std::vector<SweepRun> runs_;
+    SweepResults results_;
+    std::optional<std::vector<ChosenValues>> chosen_;
+    std::vector<std::uint64_t> seeds_;
     std::vector<GalleryQuantity> quantities_;
 };
 
@@ -200,11 +284,24 @@ std::string arm_that_failed(const GalleryMeasure& measure, const Cells& cells) {
     if (measure.effect != Effect::Value) arms.push_back(&measure.against);
     for (const GalleryCell* arm : arms) {
         if (cells.learned(*arm).value_or(true)) continue;
-        std::string text;
-        for (const auto& [key, value] : *arm) text += (text.empty() ? "" : ", ") + key + "=" + value;
+        const std::string text = cell_text(*arm);
         return "an arm did not learn more than token pairs" + (text.empty() ? text : ": " + text);
     }
     return {};
+}
+
+/// "optimizer.lr=0.01 of stack.scheme=post is at the edge of its grid"; empty where no arm's choice is.
+std::string edge_of(const GalleryMeasure& measure, const Cells& cells) {
+    std::string text;
+    for (const GalleryCell* arm : {&measure.of, &measure.against}) {
+        const ChosenValues* chosen = cells.chosen(*arm);
+        if (!chosen || (arm == &measure.against && measure.effect == Effect::Value)) continue;
+        for (const std::string& key : chosen->at_edge) {
+            const std::string name = cell_text(*arm);
+            text += (text.empty() ? "" : "; ") + key + (name.empty() ? "" : " of " + name);
+        }
+    }
+    return text.empty() ? text : "chosen at the edge of its grid: " + text;
 }
 
 /// The effect of every seed that has one. A ratio is its logarithm.
@@ -280,17 +377,18 @@ GalleryValues gallery_values(const GalleryEntry& entry, const RunData& recorded,
 }
 
 std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
-                                             const std::map<std::size_t, GalleryValues>& values) {
-    const Cells cells(entry, values);
+                                             const std::map<std::size_t, GalleryValues>& values,
+                                             const std::vector<SweepRow>& rows) {
+    const Cells cells(entry, values, rows);
     std::vector<GalleryFinding> findings;
     for (const GalleryMeasure& measure : entry.measures) {
         GalleryFinding finding;
-        finding.of_seeds = entry.sweep.seeds.size();
+        finding.of_seeds = cells.seeds().size();
         finding.effect = {std::nan(""), std::nan(""), std::nan("")};
         if (measure.quantity.kind == GalleryQuantity::Kind::Outcome)
-            measure_shares(measure, cells, entry.sweep.seeds, finding);
+            measure_shares(measure, cells, cells.seeds(), finding);
         else
-            measure_effects(measure, cells, entry.sweep.seeds, finding);
+            measure_effects(measure, cells, cells.seeds(), finding);
         finding.verdict = verdict_of(measure, finding.effect);
         if (const std::string failed = arm_that_failed(measure, cells);
             !failed.empty() && finding.verdict != GalleryVerdict::NotMeasured) {
@@ -302,6 +400,8 @@ std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
         if (finding.verdict == GalleryVerdict::NotMeasured && finding.note.empty())
             finding.note = std::to_string(finding.seeds) + " of " + std::to_string(finding.of_seeds) +
                            " seeds have a value; an interval needs two";
+        if (const std::string edge = edge_of(measure, cells); !edge.empty())
+            finding.note += (finding.note.empty() ? "" : "; ") + edge;
         findings.push_back(std::move(finding));
     }
     return findings;
@@ -310,10 +410,11 @@ std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
 GalleryResult read_gallery_result(const GalleryEntry& entry, const std::string& folder,
                                   const std::function<void(const std::function<void()>&)>& files) {
     GalleryResult result;
-    result.total = entry.sweep.runs();
+    result.total = entry.sweep.trained_runs();
     std::map<std::size_t, GalleryValues> values;
+    std::vector<SweepRow> rows;
     if (std::filesystem::exists(folder + "/sweep.json")) {
-        const SweepResults sweep = read_sweep(folder);
+        SweepResults sweep = read_sweep(folder);
         if (const std::string difference = sweep_difference(sweep.spec, entry.sweep); !difference.empty())
             throw InputError(folder, "holds another sweep: " + difference, "a folder of this entry's sweep");
         for (const SweepRow& row : sweep.rows) {
@@ -325,8 +426,11 @@ GalleryResult read_gallery_result(const GalleryEntry& entry, const std::string& 
             if (session.runs.size() != 1) throw InputError(path, "holds another number of runs", "one");
             values[row.run] = gallery_values(entry, session.runs.front(), row);
         }
+        rows = std::move(sweep.rows);
     }
-    result.findings = gallery_findings(entry, values);
+    result.findings = gallery_findings(entry, values, rows);
+    const Cells cells(entry, values, rows);
+    for (const GalleryCell& cell : cells.all()) result.arms.push_back(cells.arm(cell));
     return result;
 }
 

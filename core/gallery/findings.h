@@ -37,7 +37,20 @@ struct GalleryFinding {
     /// Ours against the paper's size: "same" within a factor of √10, "smaller", "larger"; empty where the
     /// paper has no size, or the sign is not the paper's.
     std::string order;
-    std::string note;  ///< why it is not measured, or which arm did not learn; empty otherwise
+    /// Why it is not measured, which arm did not learn, or that an arm's chosen value lies at the edge of its
+    /// grid; empty otherwise.
+    std::string note;
+};
+
+/// One arm of an entry: a combination of the keys that are not chosen.
+struct GalleryArm {
+    std::string name;    ///< "stack.scheme=post"; empty where the grid has a single cell
+    std::string chosen;  ///< "optimizer.lr=0.01"; empty without a choice, and before it is made
+    /// Median final loss over the seeds that judge, nat, a diverged run counting as infinite; nullopt before
+    /// one has ended.
+    std::optional<double> loss;
+    std::size_t ended = 0, learned = 0;  ///< of these seeds; below the entropy of token pairs
+    bool learned_known = false;          ///< whether that entropy is known
 };
 
 /// The quantities of GalleryEntry::quantities() in one run; nullopt where it has no such number.
@@ -47,14 +60,16 @@ using GalleryValues = std::vector<std::optional<double>>;
 GalleryValues gallery_values(const GalleryEntry& entry, const RunData& recorded, const SweepRow& row);
 
 /// One finding for every measure, from the values by index of run (SweepRun::index); runs that have not ended
-/// are not there.
+/// are not there. `rows` are those of the runs that choose, at least; they are not needed without a choice.
 std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
-                                             const std::map<std::size_t, GalleryValues>& values);
+                                             const std::map<std::size_t, GalleryValues>& values,
+                                             const std::vector<SweepRow>& rows = {});
 
 /// An entry's state in a folder.
 struct GalleryResult {
     std::size_t ended = 0, total = 0;  ///< runs
     std::vector<GalleryFinding> findings;
+    std::vector<GalleryArm> arms;  ///< in the order of the grid
 };
 
 /// Reads the sweep of an entry from its folder, with all its recordings. A folder that is not there has no

@@ -26,7 +26,10 @@ std::string GalleryQuantity::title() const {
     }
     static constexpr const char* kWhen[] = {"first sample", "last sample", "last sample ÷ first",
                                             "share of its way in the first fifth of the steps"};
-    return scalar.title() + ", " + kWhen[static_cast<int>(when)];
+    std::string text = scalar.title() + ", " + kWhen[static_cast<int>(when)];
+    if (from > 0 || to < std::numeric_limits<std::int64_t>::max())
+        text += " of steps " + std::to_string(from) + " to " + std::to_string(to);
+    return text;
 }
 
 const char* GalleryEntry::paper() const {

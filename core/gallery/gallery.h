@@ -4,6 +4,8 @@
 #include "core/sweep/sweep_results.h"
 #include "core/sweep/sweep_scalar.h"
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,12 +29,15 @@ struct GalleryQuantity {
     std::vector<RunState> states;  ///< Outcome
     SweepScalar scalar;            ///< Probe
     When when = When::Last;        ///< Probe
+    /// Probe: of the samples at these steps alone, both ends included.
+    std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
     bool operator==(const GalleryQuantity&) const = default;
 
     std::string title() const;  ///< "final loss", "growth: ma, last entry, last sample"
 };
 
-/// Values of keys of a sweep's grid: which of its runs, all seeds.
+/// Values of the keys of a sweep's grid that are not chosen: which of its runs (an arm), all seeds that
+/// judge.
 using GalleryCell = std::map<std::string, std::string>;
 
 /// One statement of a figure as a number: an effect, one value a seed, with the side of a limit on which the
@@ -47,7 +52,7 @@ struct GalleryMeasure {
 
     std::string name;  ///< "final loss, Post-LN − Pre-LN"
     GalleryQuantity quantity, against_quantity;
-    GalleryCell of, against;  ///< a value of every key of the grid; `against` is empty for Effect::Value
+    GalleryCell of, against;  ///< `against` is empty for Effect::Value
     Side side = Side::Above;
     double limit = 0;             ///< the effect lies above or below it; Near: within `tolerance` of it
     double tolerance = 0;         ///< Near: relative to the limit; ours, since papers state none
@@ -84,14 +89,16 @@ const GalleryEntry* find_gallery_entry(const std::string& id);  ///< nullptr whe
 
 /// Reads one entry; InputError names what is missing, unknown or out of range, where, and what is allowed:
 /// { "format": "normscope-gallery", "version": 1, "title", "place", "statement", "sweep": {"preset", "set":
-/// ["KEY=VALUE", …], "grid": ["KEY=VALUES", …], "seeds": "42:46"}, "measures": [{"name", "effect": "value",
+/// ["KEY=VALUE", …], "grid": ["KEY=VALUES", …], "seeds": "42:46", "tied": ["KEY=VALUE: KEY=VALUE", …],
+/// "choose": {"grid": ["KEY=VALUES", …], "seeds": "142:143"}}, "measures": [{"name", "effect": "value",
 /// "difference" or "ratio", "quantity", "against_quantity", "of": {KEY: VALUE}, "against": {KEY: VALUE},
 /// "is": ">", "<" or "≈", "than", "within", "paper", "interest", "arms"}] }. `interest` is 0.01 of a
 /// difference of losses and 0.1 of a ratio where it is not given. `arms` is "learn", or "may fail" where
-/// failing is the statement; of quantities of step 0 and of outcomes it is always that. A quantity is "loss",
-/// "spikes", {"outcome": [STATE, …]} or {"probe", "array", "over": "largest" …, "when": "last" …}. `against`
-/// has the keys in which it differs from `of`.
-/// The letter of a paper begins the id, unless `own` is set: an entry of the user.
+/// failing is the statement; of quantities of step 0 and of outcomes it is always that. The keys of `choose`
+/// are further ones of the grid, of which each arm takes its own best value (SweepChoice); a cell does not
+/// name them. A quantity is "loss", "spikes", {"outcome": [STATE, …]} or {"probe", "array", "over": "largest"
+/// …, "when": "last" …, "between": [STEP, STEP]}. `against` has the keys in which it differs from `of`. The
+/// letter of a paper begins the id, unless `own` is set: an entry of the user.
 GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text, bool own = false);
 /// One's own entry, a file NAME.json; NAME is its id and the name of its folder.
 GalleryEntry load_gallery_entry(const std::string& path);

@@ -4,6 +4,7 @@
 #include "core/gallery/gallery.h"
 #include "core/probe/registry.h"
 #include "core/recipe/recipe_text.h"
+#include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
         quantity.kind = Kind::Spikes;
         return quantity;
     }
-    const JsonObject object(value, at, {"outcome", "probe", "array", "over", "when"});
+    const JsonObject object(value, at, {"outcome", "probe", "array", "over", "when", "between"});
     if (object.has("outcome")) {
         quantity.kind = Kind::Outcome;
         for (const std::string& word : object.texts("outcome"))
@@ -55,6 +56,16 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
     quantity.when = object.has("when") ? static_cast<GalleryQuantity::When>(object.word(
                                              "when", {"first", "last", "last ÷ first", "early share"}))
                                        : GalleryQuantity::When::Last;
+    if (object.has("between")) {
+        constexpr std::int64_t kMaxSteps = 1'000'000'000;
+        std::vector<std::int64_t> ends;
+        for (const json& end : object.list("between"))
+            ends.push_back(whole_in_range(end, 0, kMaxSteps).value_or(-1));
+        if (ends.size() != 2 || ends[0] < 0 || ends[1] <= ends[0])
+            throw InputError(object.at("between"), "is no range of steps", "[FIRST, LAST], FIRST below LAST");
+        quantity.from = ends[0];
+        quantity.to = ends[1];
+    }
     return quantity;
 }
 
@@ -72,6 +83,8 @@ GalleryCell read_cell(const JsonObject& object, const char* key, const SweepSpec
         }
     }
     for (const auto& [name, value] : cell) {
+        if (is_chosen(sweep, name))
+            throw InputError(object.at(key) + "." + printable(name), "is chosen by each arm", "not here");
         const auto axis = std::find_if(sweep.grid.begin(), sweep.grid.end(),
                                        [&, &wanted = name](const SweepAxis& a) { return a.key == wanted; });
         if (axis == sweep.grid.end())
@@ -81,7 +94,7 @@ GalleryCell read_cell(const JsonObject& object, const char* key, const SweepSpec
                              printable(value) + " is no value of the grid", joined(axis->values));
     }
     for (const SweepAxis& axis : sweep.grid)
-        if (!cell.count(axis.key))
+        if (!cell.count(axis.key) && !is_chosen(sweep, axis.key))
             throw InputError(object.at(key), "has no value of " + axis.key, joined(axis.values));
     return cell;
 }
@@ -147,12 +160,23 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
 }
 
 SweepSpec read_sweep_of(const json& value, const std::string& at) {
-    const JsonObject object(value, at, {"preset", "set", "grid", "seeds"});
+    const JsonObject object(value, at, {"preset", "set", "grid", "seeds", "tied", "choose"});
     SweepSpec sweep;
     try {
         sweep.recipe = recipe_text(object.text("preset"), object.texts("set"));
         for (const std::string& axis : object.texts("grid")) sweep.grid.push_back(parse_sweep_axis(axis));
         sweep.seeds = parse_seeds(object.text("seeds"));
+        for (const std::string& tie : object.texts("tied")) sweep.ties.push_back(parse_sweep_tie(tie));
+        if (object.has("choose")) {
+            const JsonObject choose(object.of("choose"), object.at("choose"), {"grid", "seeds"});
+            for (const std::string& axis : choose.texts("grid")) {
+                sweep.grid.push_back(parse_sweep_axis(axis));
+                sweep.choice.keys.push_back(sweep.grid.back().key);
+            }
+            const std::vector<std::uint64_t> seeds = parse_seeds(choose.text("seeds"));
+            sweep.choice.seeds = seeds.size();
+            sweep.seeds.insert(sweep.seeds.begin(), seeds.begin(), seeds.end());
+        }
         expand_sweep(sweep);  // keys that are unknown
     } catch (const InputError& error) {
         const std::string problem = error.what();

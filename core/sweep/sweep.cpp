@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/run/complete.h"
 #include "core/run/memory_need.h"
+#include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
@@ -56,6 +57,8 @@ class Sweep {
           runs_(expand_sweep(spec)),
           operations_(require_valid(spec, runs_, corpora_)),
           folder_(options.folder, spec) {
+        if (options_.shard.count > 1 && !spec.choice.keys.empty())
+            throw InputError("--shard", "a sweep that chooses values is trained as a whole", "1/1");
         if (!options_.files)
             options_.files = [this](const auto& work) {
                 const std::lock_guard lock(file_mutex_);
@@ -89,21 +92,52 @@ class Sweep {
             std::optional<SweepRow> row;
             options_.files([&] { row = folder_.ended(run, recipe, options_.keep_weights); });
             stored_ = std::move(corpus);  // shared by the next one
-            if (row)
-                rows_.emplace(run.index, std::move(*row));
-            else if (options_.shard.has(run.index))
-                pending_.push_back(&run);
+            if (row) rows_.emplace(run.index, std::move(*row));
         }
-        total_ = pending_.size();
         for (const SweepRun& run : runs_)
-            if (options_.shard.has(run.index) && rows_.contains(run.index)) ++total_, ++earlier_;
-        for (const SweepRun* run : pending_) left_ += operations_[run->index];
+            if (options_.shard.has(run.index) && (!choosing() || chooses(spec_, run))) want(run);
+        if (!choosing()) return;
+        total_ = spec_.trained_runs();
+        // The runs at the chosen values are not known yet; they take what the mean run takes.
+        double all = 0;
+        for (const double one : operations_) all += one;
+        expected_ = all / static_cast<double>(runs_.size()) *
+                    static_cast<double>(total_ - pending_.size() - earlier_);
+        left_ += expected_;
+        take_choices();
+    }
+
+    bool choosing() const { return !spec_.choice.keys.empty(); }
+
+    /// A run of this sweep: to be trained, unless its result is there.
+    void want(const SweepRun& run) {
+        if (rows_.contains(run.index)) {
+            ++earlier_;
+        } else {
+            pending_.push_back(&run);
+            left_ += operations_[run.index];
+        }
+        if (!choosing()) ++total_;
+    }
+
+    /// Where all runs that choose have ended: those at the chosen values are wanted from now on.
+    void take_choices() {
+        if (!choosing() || chosen_) return;
+        SweepResults results{spec_, runs_, {}};
+        for (const auto& [index, row] : rows_) results.rows.push_back(row);
+        const auto chosen = chosen_values(results);
+        if (!chosen) return;
+        chosen_ = true;
+        left_ -= expected_;
+        for (const SweepRun& run : runs_)
+            if (is_scored(spec_, run, *chosen)) want(run);
+        for (const ChosenValues& one : *chosen) watcher_.chose(spec_, one);
     }
 
     int jobs_of(int threads) const {
         int jobs = options_.jobs > 0 ? options_.jobs : threads;
         if (!device_.capabilities().host_readable) jobs = 1;
-        return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(jobs), pending_.size()));
+        return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(jobs), total_ - earlier_));
     }
 
     SweepCount count() const {
@@ -130,9 +164,13 @@ class Sweep {
     /// The next run; waits while it does not fit into memory with those in progress. Null: no more.
     const SweepRun* next(Recipe& recipe, std::shared_ptr<const Corpus>& corpus, double& need, int threads) {
         std::unique_lock lock(mutex_);
+        // The last runs that choose may still be in training.
+        fits_.wait(lock,
+                   [&] { return !pending_.empty() || taken_ == 0 || !choosing() || chosen_ || stopping(); });
         if (pending_.empty() || stopping()) return nullptr;
         const SweepRun* run = pending_.front();
         pending_.erase(pending_.begin());
+        ++taken_;
         recipe = recipe_of(spec_, *run);
         corpus = complete_and_validate(recipe, &corpora_);
         stored_.reset();  // the workers have theirs
@@ -160,8 +198,9 @@ class Sweep {
                 const std::lock_guard lock(mutex_);
                 promised_ -= need;
                 if (promised_ < 1) promised_ = 0;  // bytes: rounding
-                fits_.notify_all();
+                --taken_;
                 add(*run, end);
+                fits_.notify_all();
             }
         } catch (...) {
             const std::lock_guard lock(mutex_);
@@ -189,6 +228,7 @@ class Sweep {
         const SweepRow& kept = rows_[run.index] = std::move(row);
         write_results();
         watcher_.ended(run, kept, end.outcome, count());
+        take_choices();
     }
 
     const SweepSpec& spec_;
@@ -207,7 +247,10 @@ class Sweep {
     std::vector<const SweepRun*> pending_;
     std::map<std::size_t, SweepRow> rows_;
     std::size_t total_ = 0, earlier_ = 0, done_ = 0;
+    int taken_ = 0;               ///< runs in training
+    bool chosen_ = false;         ///< take_choices() is done
     double left_ = 0, made_ = 0;  ///< operations
+    double expected_ = 0;         ///< of left_, until chosen_
     double promised_ = 0;         ///< bytes of the runs in progress
     Clock::time_point begun_{};
     std::exception_ptr error_;

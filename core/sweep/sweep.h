@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/device.h"
+#include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_results.h"
 #include "core/sweep/sweep_work.h"
 
@@ -42,6 +43,8 @@ class SweepWatcher {
     virtual void started(const SweepRun&) {}
     /// A row of results.csv, which has been written. `outcome` has the reason of the state.
     virtual void ended(const SweepRun&, const SweepRow&, const Outcome&, const SweepCount&) {}
+    /// An arm's values, once every run that chooses has ended (SweepSpec::choice).
+    virtual void chose(const SweepSpec&, const ChosenValues&) {}
     /// Something to tell that changes no result, one line.
     virtual void note(const std::string&) {}
 };
@@ -59,8 +62,8 @@ struct SweepEnd {
 /// jobs, threads, shards, interruptions.
 ///
 /// Throws InputError, before the first step, for a specification that is not valid and a folder that cannot
-/// be used (SweepFolder); SystemError where a file cannot be written: the other runs are then interrupted
-/// with a checkpoint, and the same call continues the sweep.
+/// be used (SweepFolder), and for a shard of a sweep that chooses values; SystemError where a file cannot be
+/// written: the other runs are then interrupted with a checkpoint, and the same call continues the sweep.
 SweepEnd run_sweep(const SweepSpec& spec, Device& device, const SweepOptions& options, SweepWatcher& watcher);
 
 }  // namespace normscope

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/session/replacing_file.h"
+#include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <unistd.h>
@@ -100,8 +101,12 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
         merged.results.rows.push_back(entry.row);
     }
     folder.write_results(results_csv(spec, merged.results.runs, merged.results.rows, timed));
+    const auto chosen = chosen_values(merged.results);
+    const auto wanted = [&](const SweepRun& run) {
+        return spec.choice.keys.empty() || chooses(spec, run) || (chosen && is_scored(spec, run, *chosen));
+    };
     for (const SweepRun& run : merged.results.runs)
-        if (!found.contains(run.index)) merged.missing.push_back(run.index);
+        if (wanted(run) && !found.contains(run.index)) merged.missing.push_back(run.index);
     for (auto& [index, recording] : deleted)
         if (!found.contains(index)) merged.deleted.emplace(index, std::move(recording));
     return merged;

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json_object.h"
+#include "core/base/trimmed.h"
 #include "core/recipe/keys.h"
 #include "core/run/complete.h"
 #include "core/run/experiment.h"
@@ -20,7 +21,7 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr const char* kFormat = "normscope-sweep";
-constexpr int kVersion = 1;
+constexpr int kVersion = 1, kTiedVersion = 2;  // the second one: with ties or a choice
 constexpr std::size_t kLongestName = 120;
 
 std::string last_part(const std::string& key) {
@@ -77,6 +78,56 @@ void require_known_key(const SweepAxis& axis) {
                      allowed.empty() ? "the keys of a recipe" : allowed);
 }
 
+const SweepAxis* find_axis(const SweepSpec& spec, const std::string& key) {
+    const auto found = std::find_if(spec.grid.begin(), spec.grid.end(),
+                                    [&](const SweepAxis& axis) { return axis.key == key; });
+    return found == spec.grid.end() ? nullptr : &*found;
+}
+
+std::string keys_text(const SweepSpec& spec) {
+    std::string text;
+    for (const SweepAxis& axis : spec.grid) text += (text.empty() ? "" : ", ") + axis.key;
+    return text;
+}
+
+void require_tie(const SweepSpec& spec, const SweepTie& tie) {
+    for (const auto& [key, value] : tie.when) {
+        const SweepAxis* axis = find_axis(spec, key);
+        if (!axis) throw InputError("--tie " + printable(key), "is no key of the grid", keys_text(spec));
+        if (std::find(axis->values.begin(), axis->values.end(), value) == axis->values.end())
+            throw InputError("--tie " + key, printable(value) + " is no value of the grid", axis_text(*axis));
+    }
+    for (const std::string& setting : tie.set)
+        if (const std::string key = trimmed(setting.substr(0, setting.find('='))); find_axis(spec, key))
+            throw InputError("--tie: " + key, "is a key of the grid, which sets it", "another key");
+}
+
+void require_choice(const SweepSpec& spec) {
+    const SweepChoice& choice = spec.choice;
+    if (choice.keys.empty()) {
+        if (choice.seeds > 0) throw InputError("--choose-seeds", "are given", "with --choose KEY");
+        return;
+    }
+    for (std::size_t i = 0; i < choice.keys.size(); ++i) {
+        if (!find_axis(spec, choice.keys[i]))
+            throw InputError("--choose " + printable(choice.keys[i]), "is no key of the grid",
+                             keys_text(spec));
+        if (std::find(choice.keys.begin(), choice.keys.begin() + static_cast<std::ptrdiff_t>(i),
+                      choice.keys[i]) != choice.keys.begin() + static_cast<std::ptrdiff_t>(i))
+            throw InputError("--choose " + choice.keys[i], "is given twice", "each key once");
+    }
+    if (choice.seeds == 0 || choice.seeds >= spec.seeds.size())
+        throw InputError(
+            "--choose-seeds",
+            "are " + std::to_string(choice.seeds) + " of " + std::to_string(spec.seeds.size()) + " seeds",
+            "one at least, and one at least that does not choose");
+    for (std::size_t i = choice.seeds; i < spec.seeds.size(); ++i)
+        if (std::find(spec.seeds.begin(), spec.seeds.begin() + static_cast<std::ptrdiff_t>(choice.seeds),
+                      spec.seeds[i]) != spec.seeds.begin() + static_cast<std::ptrdiff_t>(choice.seeds))
+            throw InputError("--seeds", std::to_string(spec.seeds[i]) + " is one that chooses",
+                             "other seeds than --choose-seeds");
+}
+
 /// The scheme's title, then each other key of the grid.
 std::string run_name(const SweepSpec& spec, const SweepRun& run) {
     Recipe recipe = recipe_of(spec, run);
@@ -101,6 +152,46 @@ std::size_t SweepSpec::runs() const {
     return count;
 }
 
+std::size_t SweepSpec::trained_runs() const {
+    if (choice.keys.empty()) return runs();
+    std::size_t arms = 1, all = 1;
+    for (const SweepAxis& axis : grid) {
+        all *= axis.values.size();
+        if (std::find(choice.keys.begin(), choice.keys.end(), axis.key) == choice.keys.end())
+            arms *= axis.values.size();
+    }
+    return all * choice.seeds + arms * (seeds.size() - choice.seeds);
+}
+
+SweepTie parse_sweep_tie(const std::string& text) {
+    const std::string where = "--tie " + printable(text);
+    const std::size_t colon = text.find(':');
+    const auto reject = [&] {
+        throw InputError(where, "is no tie",
+                         "KEY=VALUE,…: KEY=VALUE; … such as stack.scheme=post: optimizer.lr=1e-2");
+    };
+    if (colon == std::string::npos) reject();
+    const auto parts = [](const std::string& list, char separator) {
+        std::vector<std::string> found;
+        for (std::size_t at = 0; at <= list.size();) {
+            const std::size_t end = std::min(list.find(separator, at), list.size());
+            if (std::string part = trimmed(list.substr(at, end - at)); !part.empty())
+                found.push_back(std::move(part));
+            at = end + 1;
+        }
+        return found;
+    };
+    SweepTie tie;
+    for (const std::string& condition : parts(text.substr(0, colon), ',')) {
+        const std::size_t equals = condition.find('=');
+        if (equals == std::string::npos) reject();
+        tie.when[condition.substr(0, equals)] = sweep_value_text(condition.substr(equals + 1), where);
+    }
+    tie.set = parts(text.substr(colon + 1), ';');
+    if (tie.when.empty() || tie.set.empty()) reject();
+    return tie;
+}
+
 std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
     for (std::size_t i = 0; i < spec.grid.size(); ++i) {
         const SweepAxis& axis = spec.grid[i];
@@ -113,6 +204,8 @@ std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
                 throw InputError("--grid " + axis.key, "is given twice", "each key once");
     }
     if (spec.seeds.empty()) throw InputError("--seeds", "are empty", "one or more");
+    for (const SweepTie& tie : spec.ties) require_tie(spec, tie);
+    require_choice(spec);
     const std::size_t count = spec.runs();
     if (count > kMaxSweepRuns)
         throw InputError("--grid", "has too many runs", "at most " + std::to_string(kMaxSweepRuns));
@@ -137,6 +230,13 @@ Recipe recipe_of(const SweepSpec& spec, const SweepRun& run) {
     std::vector<std::string> settings;
     for (std::size_t i = 0; i < spec.grid.size(); ++i)
         settings.push_back(spec.grid[i].key + "=" + run.values[i]);
+    for (const SweepTie& tie : spec.ties) {
+        bool holds = true;
+        for (std::size_t i = 0; i < spec.grid.size(); ++i)
+            if (const auto wanted = tie.when.find(spec.grid[i].key); wanted != tie.when.end())
+                holds = holds && wanted->second == run.values[i];
+        if (holds) settings.insert(settings.end(), tie.set.begin(), tie.set.end());
+    }
     settings.push_back("seed=" + std::to_string(run.seed));
     return parse_recipe(with_settings(spec.recipe, settings, "recipe"), "recipe");
 }
@@ -175,10 +275,13 @@ std::string sweep_json(const SweepSpec& spec) {
         }
         grid.push_back({{"key", axis.key}, {"values", std::move(values)}});
     }
-    const ordered_json out{
-        {"format", kFormat},           {"version", kVersion},     {"app_version", NORMSCOPE_VERSION},
+    const int version = spec.ties.empty() && spec.choice.keys.empty() ? kVersion : kTiedVersion;
+    ordered_json out{
+        {"format", kFormat},           {"version", version},      {"app_version", NORMSCOPE_VERSION},
         {"recipe", std::move(recipe)}, {"grid", std::move(grid)}, {"seeds", spec.seeds},
-        {"runs", spec.runs()}};
+        {"runs", spec.trained_runs()}};
+    for (const SweepTie& tie : spec.ties) out["tied"].push_back({{"when", tie.when}, {"set", tie.set}});
+    if (!spec.choice.keys.empty()) out["choose"] = {{"keys", spec.choice.keys}, {"seeds", spec.choice.seeds}};
     return json_text(out, 2) + "\n";
 }
 
@@ -186,8 +289,9 @@ SweepSpec parse_sweep(const std::string& text, const std::string& where) {
     const json value = strict_json(text, where);
     if (!value.is_object() || value.value("format", json()) != kFormat)
         throw InputError(where, "not a sweep", std::string("an object with \"format\": \"") + kFormat + "\"");
-    if (value.value("version", json()) != kVersion)
-        throw InputError(where + ": version", shown(value.value("version", json())) + " is not known", "1");
+    const json version = value.value("version", json());
+    if (version != kVersion && version != kTiedVersion)
+        throw InputError(where + ": version", shown(version) + " is not known", "1 or 2");
     const JsonObject object(value, where + ": damaged");
     object.of("recipe");
     // In the order of the file, as sweep_json writes it.
@@ -204,6 +308,22 @@ SweepSpec parse_sweep(const std::string& text, const std::string& where) {
         for (const json& one : read.list("values"))
             axis.values.push_back(sweep_value_text(json_text(one), read.at("values")));
         spec.grid.push_back(std::move(axis));
+    }
+    for (const json& entry : object.list("tied")) {
+        const JsonObject read(entry, object.at("tied") + "." + std::to_string(spec.ties.size()),
+                              {"when", "set"});
+        const JsonObject when = read.object("when");
+        SweepTie tie{{}, read.texts("set")};
+        for (const auto& condition : when.value().items())
+            tie.when[condition.key()] = when.text(condition.key().c_str());
+        if (tie.when.empty() || tie.set.empty()) throw InputError(read.at(), "ties nothing", "when and set");
+        spec.ties.push_back(std::move(tie));
+    }
+    if (object.has("choose")) {
+        const JsonObject read(object.of("choose"), object.at("choose"), {"keys", "seeds"});
+        spec.choice = {read.texts("keys"),
+                       static_cast<std::size_t>(read.whole("seeds", 1, std::int64_t{kMaxSweepRuns}))};
+        if (spec.choice.keys.empty()) throw InputError(read.at("keys"), "there is none", "keys of the grid");
     }
     try {
         expand_sweep(spec);
@@ -238,6 +358,26 @@ std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
         if (here != there)
             return "--grid " + here + " differs from the " + there + " of the sweep in this folder";
     }
+    const auto ties_text = [](const SweepSpec& spec) {
+        std::string text;
+        for (const SweepTie& tie : spec.ties) {
+            text += text.empty() ? "--tie " : ", ";
+            for (const auto& [key, value] : tie.when) text.append(key).append("=").append(value).append(" ");
+            for (const std::string& setting : tie.set) text += "; " + setting;
+        }
+        return text.empty() ? std::string("no tie") : text;
+    };
+    if (stored.ties != other.ties)
+        return ties_text(other) + " differs from " + ties_text(stored) + " of the sweep in this folder";
+    const auto choice_text = [](const SweepChoice& choice) {
+        std::string text;
+        for (const std::string& key : choice.keys) text += (text.empty() ? "--choose " : ", ") + key;
+        return text.empty() ? std::string("no choice")
+                            : text + " with " + std::to_string(choice.seeds) + " seeds";
+    };
+    if (stored.choice != other.choice)
+        return choice_text(other.choice) + " differs from " + choice_text(stored.choice) +
+               " of the sweep in this folder";
     if (stored.seeds != other.seeds)
         return "seeds " + seeds_text(other.seeds) + " differ from the " + seeds_text(stored.seeds) +
                " of the sweep in this folder";

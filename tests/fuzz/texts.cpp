@@ -63,7 +63,9 @@ std::string settings(const std::string& text) {
 std::string sweep(const std::string& text) {
     const SweepSpec read = parse_sweep(text, "sweep.json");
     const SweepSpec again = parse_sweep(sweep_json(read), "again");
-    if (again.grid != read.grid || again.seeds != read.seeds) return "another sweep when written";
+    if (again.grid != read.grid || again.seeds != read.seeds || again.ties != read.ties ||
+        again.choice != read.choice)
+        return "another sweep when written";
     try {
         const std::string difference = sweep_difference(read, again);
         return difference.empty() ? "" : "another sweep when written: " + difference;

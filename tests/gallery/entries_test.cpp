@@ -2,6 +2,8 @@
 // The entries that come with the program can be run and measured; what is wrong in one has a clear line.
 #include "core/base/error.h"
 #include "core/gallery/gallery.h"
+#include "core/gallery/recipe_distance.h"
+#include "core/gallery/thorough.h"
 #include "core/run/complete.h"
 #include "core/run/corpora.h"
 #include "tests/support/test_main.h"
@@ -52,7 +54,7 @@ class EntriesTest : public QObject {
     void canBeRun() {
         Corpora corpora;
         for (const GalleryEntry& entry : gallery()) {
-            QVERIFY2(entry.sweep.seeds.size() >= 3, entry.id.c_str());
+            QVERIFY2(entry.sweep.seeds.size() - entry.sweep.choice.seeds >= 3, entry.id.c_str());
             const auto runs = expand_sweep(entry.sweep);
             QCOMPARE(require_valid(entry.sweep, runs, corpora).size(), entry.sweep.runs());
             const Recipe recipe = recipe_of(entry.sweep, runs.front());
@@ -73,9 +75,9 @@ class EntriesTest : public QObject {
             std::set<std::string> names;
             for (const GalleryMeasure& measure : entry.measures) {
                 QVERIFY2(names.insert(measure.name).second, measure.name.c_str());
-                QCOMPARE(measure.of.size(), entry.sweep.grid.size());
-                if (measure.effect != GalleryMeasure::Effect::Value)
-                    QCOMPARE(measure.against.size(), entry.sweep.grid.size());
+                const std::size_t keys = entry.sweep.grid.size() - entry.sweep.choice.keys.size();
+                QCOMPARE(measure.of.size(), keys);
+                if (measure.effect != GalleryMeasure::Effect::Value) QCOMPARE(measure.against.size(), keys);
             }
         }
     }
@@ -112,9 +114,83 @@ class EntriesTest : public QObject {
         QCOMPARE(read("\"is\": \"<\"", "\"is\": \"<\", \"interest\": 0.5").interest, 0.5);
     }
 
+    void armsChoose() {
+        const auto text = [](const char* choose) {
+            return replaced("\"seeds\": \"42:44\"", choose).toStdString();
+        };
+        const GalleryEntry entry = read_gallery_entry(
+            "k-x", text(R"("seeds": "42:44", "tied": ["stack.scheme=post: stack.init.rule=gpt2"],
+                           "choose": {"grid": ["optimizer.lr=1e-3,1e-2"], "seeds": "142:143"})"));
+        QCOMPARE(entry.sweep.seeds, (std::vector<std::uint64_t>{142, 143, 42, 43, 44}));
+        QCOMPARE(entry.sweep.trained_runs(), std::size_t{2 * 2 * 2 + 2 * 3});
+        QCOMPARE(entry.measures.front().of, (GalleryCell{{"stack.scheme", "post"}}));
+        QCOMPARE(entry.sweep.ties.size(), std::size_t{1});
+        std::string thrown;
+        try {
+            read_gallery_entry(
+                "k-x", text(R"("seeds": "42:44", "choose": {"grid": ["stack.scheme=pre"], "seeds": "1"})"));
+        } catch (const InputError& error) {
+            thrown = error.what();
+        }
+        QVERIFY2(thrown.find("stack.scheme: is given twice") != std::string::npos, thrown.c_str());
+    }
+
+    /// Every setting of the paper next to ours; of the note without experiments none.
+    void theDistanceFromThePaper() {
+        for (const GalleryEntry& entry : gallery()) {
+            const auto rows = recipe_distance(entry);
+            QCOMPARE(rows.empty(), entry.id.front() == 'n');
+            for (const RecipeDistance& row : rows)
+                QVERIFY2(!row.what.empty() && !row.theirs.empty() && !row.ours.empty(), row.what.c_str());
+        }
+        const auto ours = [](const char* id, const std::string& what) {
+            for (const RecipeDistance& row : recipe_distance(*find_gallery_entry(id)))
+                if (row.what == what) return QString::fromStdString(row.theirs + " | " + row.ours);
+            return QString();
+        };
+        QCOMPARE(ours("g-table2-pre", "learning rate"), QString("1e-3, of 350M and 1B 5e-4 | 0.001"));
+        QCOMPARE(ours("g-table2-pre", "block"), QString("llama | llama"));
+        QCOMPARE(ours("e-fig1-loss", "seeds"), QString("42, 123, 456 | 42, 43, 44, 45, 46"));
+        QCOMPARE(ours("e-fig1-loss", "chosen for each arm"),
+                 QString("not stated | optimizer.lr, on seeds 142, 143"));
+        QCOMPARE(ours("k-table1", "weight decay"), QString("0.1; 0 in one half of Table 1 | 0.1; 0"));
+    }
+
+    /// Lengths and sizes, each arm at its own best; keys of the entry's grid are not chosen.
+    void thoroughParts() {
+        const auto parts = thorough_parts(*find_gallery_entry("e-fig1-loss"));
+        QStringList names;
+        for (const ThoroughPart& part : parts) names << QString::fromStdString(part.name);
+        QCOMPARE(names, QStringList({"200 steps", "600 steps", "2000 steps", "600 steps, 2 × depth",
+                                     "600 steps, 2 × width"}));
+        const SweepSpec& longest = parts[2].entry.sweep;
+        QCOMPARE(longest.choice.keys, (std::vector<std::string>{"optimizer.lr", "schedule.warmup"}));
+        QCOMPARE(longest.grid[2].values,
+                 (std::vector<std::string>{"0.0003", "0.000949", "0.003", "0.00949", "0.03"}));
+        QCOMPARE(longest.grid[3].values, (std::vector<std::string>{"0", "100", "200"}));
+        QCOMPARE(longest.seeds, (std::vector<std::uint64_t>{142, 143, 42, 43, 44, 45, 46}));
+        QCOMPARE(recipe_of(longest, expand_sweep(longest).front()).train.steps, 2000);
+        QCOMPARE(recipe_of(parts[3].entry.sweep, expand_sweep(parts[3].entry.sweep).front()).stack.depth, 24);
+        QVERIFY(training_operations(parts[2].entry) > 9 * training_operations(parts[0].entry));
+        QVERIFY(training_operations(parts[2].entry) < 11 * training_operations(parts[0].entry));
+        const auto rates = thorough_parts(*find_gallery_entry("n-warmup"));
+        QVERIFY(rates[0].entry.sweep.choice.keys.empty());  // both are in its grid
+        const auto initial = thorough_parts(*find_gallery_entry("n-table1"));
+        QCOMPARE(initial.size(), std::size_t{3});
+        QVERIFY(initial[1].entry.sweep.choice.keys.empty());
+        for (const GalleryEntry& entry : gallery())
+            for (const ThoroughPart& part : thorough_parts(entry)) expand_sweep(part.entry.sweep);
+    }
+
     void isRejected_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("line");
+        QTest::newRow("between") << replaced("\"over\": \"last\"", "\"over\": \"last\", \"between\": [5, 5]")
+                                 << "between: is no range of steps";
+        QTest::newRow("chosen key") << replaced("\"seeds\": \"42:44\"",
+                                                "\"seeds\": \"42:44\", \"choose\": {\"grid\": "
+                                                "[\"optimizer.lr=1,2\"], \"seeds\": \"44\"}")
+                                    << "--seeds: 44 is one that chooses";
         QTest::newRow("json") << "{"
                               << "gallery entry k-x: ";
         QTest::newRow("format") << replaced("normscope-gallery", "normscope-story") << "not a gallery entry";

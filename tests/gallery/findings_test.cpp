@@ -81,6 +81,19 @@ GalleryQuantity alpha(SweepScalar::Over over, When when) {
 class FindingsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void samplesBetweenSteps() {
+        const RunData run = recorded({{0, {1}}, {20, {2}}, {40, {8}}, {200, {4}}});
+        GalleryQuantity quantity = alpha(SweepScalar::Over::First, When::LastOverFirst);
+        QCOMPARE(value_in(run, quantity), std::optional(4.0));
+        quantity.from = 20;
+        quantity.to = 40;
+        QCOMPARE(value_in(run, quantity), std::optional(4.0));
+        quantity.from = 0;
+        QCOMPARE(value_in(run, quantity), std::optional(8.0));
+        quantity.from = 41;
+        quantity.to = 199;
+        QCOMPARE(value_in(run, quantity), std::optional<double>());
+    }
     /// Runs are paired by their seed: the scatter between seeds drops out.
     void differencesArePaired() {
         const auto finding =
@@ -118,6 +131,34 @@ class FindingsTest : public QObject {
         QVERIFY(finding_of(near, above).verdict == GalleryVerdict::NotSeen);
         near.limit = 3;
         QVERIFY(finding_of(near, above).verdict == GalleryVerdict::Opposite);
+    }
+
+    /// Pre-LN chooses 0.1, Post-LN 0.001, on seed 42; the effect is of the other two seeds at these rates.
+    void armsAreComparedAtTheirOwnBest() {
+        GalleryEntry entry = entry_of({measure_of(Effect::Difference, Side::Above, 0)});
+        entry.sweep.grid.push_back({"optimizer.lr", {"0.001", "0.01", "0.1"}});
+        entry.sweep.choice = {{"optimizer.lr"}, 1};
+        std::map<std::size_t, GalleryValues> values;
+        std::vector<SweepRow> rows;
+        for (const SweepRun& run : expand_sweep(entry.sweep)) {
+            const bool post = run.values[0] == "post";
+            const double rate = std::stod(run.values[1]);
+            SweepRow row;
+            row.run = run.index;
+            row.state = RunState::Finished;
+            row.final_loss = std::abs(std::log10(rate / (post ? 1e-3 : 1e-1))) + (post ? 2 : 1) +
+                             0.1 * static_cast<double>(run.seed);
+            rows.push_back(row);
+            values[run.index] = {*row.final_loss};
+        }
+        const GalleryFinding finding = gallery_findings(entry, values, rows).front();
+        QCOMPARE(finding.of_seeds, std::size_t{2});
+        QVERIFY(close(finding.effect.mean, 1.0));
+        QCOMPARE(QString::fromStdString(finding.note),
+                 QString("chosen at the edge of its grid: optimizer.lr of stack.scheme=post; optimizer.lr of "
+                         "stack.scheme=pre"));
+        rows.erase(rows.begin());  // a run that chooses has not ended
+        QVERIFY(gallery_findings(entry, values, rows).front().verdict == GalleryVerdict::NotMeasured);
     }
 
     void effectsOfNoSize() {

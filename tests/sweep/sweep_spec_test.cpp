@@ -201,8 +201,8 @@ class SweepSpecTest : public QObject {
         QVERIFY(rejected([] { parse_sweep("{", "S"); }).startsWith("S: not valid JSON"));
         QVERIFY(rejected([] { parse_sweep("[1]", "S"); }).startsWith("S: not a sweep"));
         QVERIFY(rejected([] {
-                    parse_sweep(R"({"format": "normscope-sweep", "version": 2})", "S");
-                }).startsWith("S: version: 2 is not known"));
+                    parse_sweep(R"({"format": "normscope-sweep", "version": 3})", "S");
+                }).startsWith("S: version: 3 is not known, allowed: 1 or 2"));
         QVERIFY(rejected([] {
                     parse_sweep(R"({"format": "normscope-sweep", "version": 1})", "S");
                 }).startsWith("S: damaged"));

@@ -48,6 +48,10 @@ class SweepTest : public QObject {
         std::vector<std::size_t> begun_runs, trained;
         std::vector<std::string> notes, failures;
         std::size_t found = 0, total = 0;
+        QStringList arms;
+        void chose(const SweepSpec&, const ChosenValues& chosen) override {
+            arms << QString::fromStdString(chosen.arm.front());
+        }
         void begun(const SweepCount& count) override {
             found = count.ended;
             total = count.total;
@@ -108,8 +112,48 @@ class SweepTest : public QObject {
         return path(name);
     }
 
+    /// The rates of small_spec() are chosen by each scheme on seed 42.
+    static SweepSpec choosing_spec() {
+        SweepSpec spec = small_spec();
+        spec.choice = {{"optimizer.lr"}, 1};
+        return spec;
+    }
+
   private Q_SLOTS:
     void initTestCase() { QVERIFY(folder_.isValid()); }
+
+    /// Every value on the seeds that choose, then each scheme's own alone on the others; the same rows as of
+    /// a sweep over everything, with any interruptions and jobs.
+    void chosenValuesAloneAreScored() {
+        const Result made = sweep(path("chosen"), choosing_spec());
+        QCOMPARE(made.end.rows.size(), std::size_t(6));
+        QCOMPARE(made.watcher.total, std::size_t(6));
+        QCOMPARE(made.watcher.arms, QStringList({"post", "pre"}));
+        const SweepResults results = read_sweep(path("chosen"));
+        const auto chosen = chosen_values(results);
+        QVERIFY(chosen.has_value());
+        const QStringList all = whole().split('\n');
+        for (const QString& line : csv_of(path("chosen")).split('\n'))
+            QVERIFY2(all.contains(line), qPrintable(line));
+        for (const SweepRow& row : results.rows) {
+            const SweepRun& run = results.runs[row.run];
+            QVERIFY(chooses(results.spec, run) || is_scored(results.spec, run, *chosen));
+        }
+        for (int stop = 20, tries = 0; tries < 20 && csv_of(path("halting")) != csv_of(path("chosen"));
+             ++tries)
+            sweep(path("halting"), choosing_spec(), stop);
+        QCOMPARE(csv_of(path("halting")), csv_of(path("chosen")));
+        const Result two = sweep(path("two-choose"), choosing_spec(), -1, 2);
+        QCOMPARE(csv_of(path("two-choose")), csv_of(path("chosen")));
+        QCOMPARE(two.end.count.ended, std::size_t(6));
+        const Result again = sweep(path("chosen"), choosing_spec());
+        QVERIFY(again.watcher.trained.empty());
+        QCOMPARE(again.end.count.ended, std::size_t(6));
+        QVERIFY(merge_sweeps({path("chosen")}, path("merged-choice")).missing.empty());
+        QVERIFY(rejected([&] {
+                    sweep(path("shard"), choosing_spec(), -1, 1, "1/2");
+                }).contains("--shard: a sweep that chooses values is trained as a whole"));
+    }
 
     /// A row is what the run alone gives, and its recording opens as that run.
     void rowsAreTheRunsThemselves() {

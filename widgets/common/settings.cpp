@@ -62,6 +62,13 @@ void Settings::dismissRecordings(const QStringList& paths) {
     settings_.setValue(QStringLiteral("dismissed"), all);
 }
 
+QStringList Settings::galleryEntries() const {
+    return settings_.value(QStringLiteral("gallery")).toStringList();
+}
+void Settings::setGalleryEntries(const QStringList& paths) {
+    settings_.setValue(QStringLiteral("gallery"), paths);
+}
+
 QString Settings::recordingsFolder() {
     return QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation))
         .filePath(QStringLiteral("recordings"));

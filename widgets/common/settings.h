@@ -26,6 +26,10 @@ class Settings {
     QStringList dismissedRecordings() const;
     void dismissRecordings(const QStringList& paths);
 
+    /// Files of one's own entries of the gallery.
+    QStringList galleryEntries() const;
+    void setGalleryEntries(const QStringList& paths);
+
     /// Where live recordings are written.
     static QString recordingsFolder();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/gallery/gallery_details.h"
 
+#include "core/gallery/recipe_distance.h"
 #include "widgets/gallery/gallery_measures.h"
 #include "widgets/gallery/gallery_texts.h"
 #include "widgets/plots/glyph.h"
@@ -62,6 +63,7 @@ GalleryDetails::GalleryDetails(QWidget* parent)
       run_(button(this, "galleryRun")),
       again_(button(this, "galleryAgain")),
       map_(button(this, "galleryMap")),
+      remove_(button(this, "galleryRemove")),
       scrolled_(new QScrollArea(this)) {
     setObjectName(QStringLiteral("galleryDetails"));
     QFont bold = title_->font();
@@ -72,6 +74,8 @@ GalleryDetails::GalleryDetails(QWidget* parent)
     again_->setToolTip(tr("The folder that is there is renamed and kept"));
     map_->setText(tr("Show the sweep"));
     map_->setToolTip(tr("As a map: a click on a cell opens its runs"));
+    remove_->setText(tr("Remove from the list"));
+    remove_->setToolTip(tr("Its file and its runs stay where they are"));
 
     auto* inside = new QWidget(scrolled_);
     inside->setBackgroundRole(QPalette::Base);
@@ -79,12 +83,18 @@ GalleryDetails::GalleryDetails(QWidget* parent)
     sweep_ = label(inside, "gallerySweep", 11);
     sweep_->setForegroundRole(QPalette::PlaceholderText);
     measures_ = new GalleryMeasures(inside);
+    arms_ = label(inside, "galleryArms", 11);
+    recipe_ = label(inside, "galleryRecipe", 11);
+    recipe_->setTextFormat(Qt::RichText);
+    recipe_->setForegroundRole(QPalette::PlaceholderText);
     auto* texts = new QVBoxLayout(inside);
     texts->setContentsMargins(0, 0, 6, 0);
     texts->setSpacing(8);
     texts->addWidget(statement_);
     texts->addWidget(sweep_);
     texts->addWidget(measures_);
+    texts->addWidget(arms_);
+    texts->addWidget(recipe_);
     texts->addStretch(1);
     scrolled_->setWidget(inside);
     scrolled_->setWidgetResizable(true);
@@ -95,7 +105,7 @@ GalleryDetails::GalleryDetails(QWidget* parent)
 
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
-    for (QPushButton* one : {run_, again_, map_}) buttons->addWidget(one);
+    for (QPushButton* one : {run_, again_, map_, remove_}) buttons->addWidget(one);
     buttons->addStretch(1);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -110,20 +120,26 @@ GalleryDetails::GalleryDetails(QWidget* parent)
             [this] { Q_EMIT running_ ? stopRequested() : runRequested(id_); });
     connect(again_, &QPushButton::clicked, this, [this] { Q_EMIT runAgainRequested(id_); });
     connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(id_); });
+    connect(remove_, &QPushButton::clicked, this, [this] { Q_EMIT removeRequested(id_); });
 }
 
 void GalleryDetails::setRow(const GalleryRow* row) {
     setVisible(row != nullptr);
     const QString id = row ? row->id() : QString();
-    if (row && id != id_) {
+    if (row && (id != id_ || row->entry.own)) {
         title_->setText(QString::fromStdString(row->entry.title));
         statement_->setText(
             tr("%1: %2").arg(sourceText(row->entry), QString::fromStdString(row->entry.statement)));
         sweep_->setText(sweepLines(row->entry.sweep).join(u'\n'));
+        say(recipe_, distanceTable(recipe_distance(row->entry)));
     }
     id_ = id;
     if (!row) return;
     measures_->setMeasures(row->entry.measures, row->state.result.findings);
+    QStringList arms;
+    for (const GalleryArm& arm : row->state.result.arms)
+        if (arm.loss) arms << armText(arm);
+    say(arms_, arms.join(u'\n'));
     showButtons(*row);
 }
 
@@ -136,14 +152,15 @@ void GalleryDetails::showButtons(const GalleryRow& row) {
     run_->setVisible(running || (state.kind != Kind::Ended && !other));
     run_->setText(running ? (row.stopping ? tr("Stopping") : tr("Stop"))
                   : state.kind == Kind::NotRun || state.kind == Kind::Unread
-                      ? tr("Run (%1 runs)").arg(row.entry.sweep.runs())
+                      ? tr("Run (%1 runs)").arg(row.entry.sweep.trained_runs())
                       : tr("Resume"));
     run_->setEnabled(running ? !row.stopping : obstacle.isEmpty());
     again_->setVisible(!running && (other || damaged));
     again_->setEnabled(obstacle.isEmpty());
-    const auto total = row.entry.sweep.runs();
+    const auto total = row.entry.sweep.trained_runs();
     map_->setVisible(running || state.kind == Kind::Partial || state.kind == Kind::Ended || damaged);
     map_->setEnabled(running || obstacle.isEmpty());
+    remove_->setVisible(row.entry.own && !running);
     say(problem_, other     ? tr("Its folder holds another sweep, and is not read: %1").arg(state.problem)
                   : damaged ? tr("Its folder cannot be read: %1").arg(state.problem)
                             : QString());

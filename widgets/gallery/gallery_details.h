@@ -30,14 +30,15 @@ class GalleryDetails : public QWidget {
     void runAgainRequested(const QString& id);  ///< all of them, in a new folder
     void stopRequested();
     void sweepRequested(const QString& id);
+    void removeRequested(const QString& id);  ///< of an entry of the user
 
   private:
     void showButtons(const GalleryRow& row);
 
     bool running_ = false;
     QString id_;
-    QLabel *title_, *reason_, *problem_, *statement_, *sweep_;
-    QPushButton *run_, *again_, *map_;
+    QLabel *title_, *reason_, *problem_, *statement_, *sweep_, *arms_, *recipe_;
+    QPushButton *run_, *again_, *map_, *remove_;
     QScrollArea* scrolled_;
     GalleryMeasures* measures_;
 };

@@ -7,6 +7,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QSignalBlocker>
 
 namespace normscope::widgets {
@@ -35,6 +36,13 @@ GalleryDrawer::GalleryDrawer(QWidget* over, QWidget* parent)
     connect(details_, &GalleryDetails::runAgainRequested, this, &GalleryDrawer::runAgainRequested);
     connect(details_, &GalleryDetails::stopRequested, this, &GalleryDrawer::stopRequested);
     connect(details_, &GalleryDetails::sweepRequested, this, &GalleryDrawer::sweepRequested);
+    connect(details_, &GalleryDetails::removeRequested, this, &GalleryDrawer::removeRequested);
+    auto* add = new QPushButton(tr("Add an entry …"), this);
+    add->setObjectName(QStringLiteral("galleryAdd"));
+    add->setAutoDefault(false);
+    add->setToolTip(tr("An entry of your own: a JSON file, as those in resources/gallery"));
+    filters_->addWidget(add);
+    connect(add, &QPushButton::clicked, this, &GalleryDrawer::addRequested);
 }
 
 void GalleryDrawer::open(const QString& id) {

@@ -30,6 +30,8 @@ class GalleryDrawer : public ListDrawer {
     void runAgainRequested(const QString& id);  ///< all of them, in a new folder
     void stopRequested();
     void sweepRequested(const QString& id);
+    void addRequested();  ///< an entry of the user, from a file
+    void removeRequested(const QString& id);
 
   protected:
     QStringList allIds() const override;

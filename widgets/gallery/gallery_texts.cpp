@@ -9,6 +9,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
+#include <cmath>
 
 namespace normscope::widgets {
 
@@ -51,7 +52,7 @@ QString countText(const std::pair<GalleryVerdict, std::size_t>& count) {
 }
 
 QString stateText(const GalleryRow& row) {
-    const std::size_t total = row.entry.sweep.runs();
+    const std::size_t total = row.entry.sweep.trained_runs();
     if (row.running)
         return (row.stopping ? tr("stopping, %1 of %2 runs") : tr("running, %1 of %2 runs"))
             .arg(row.ended)
@@ -104,14 +105,46 @@ QStringList sweepLines(const SweepSpec& sweep) {
         for (std::size_t i = 0; i < axis.values.size(); ++i) values << sweepValueName(axis, i);
         lines << QStringLiteral("%1: %2").arg(sweepKeyName(axis.key), values.join(QStringLiteral(", ")));
     }
-    const std::size_t seeds = sweep.seeds.size(), settings = runs.size() / seeds;
-    QString count = seeds == 1 ? tr("seed %1").arg(sweep.seeds[0])
-                               : tr("%1 seeds (%2)").arg(seeds).arg(seedsText(sweep.seeds));
-    if (settings > 1) count = tr("%1 settings × %2").arg(settings).arg(count);
-    lines << (varies("steps")
-                  ? tr("%1 runs: %2").arg(runs.size()).arg(count)
-                  : tr("%1 runs of %2 steps: %3").arg(runs.size()).arg(base.train.steps).arg(count));
+    const auto judging = sweep.seeds.begin() + static_cast<std::ptrdiff_t>(sweep.choice.seeds);
+    const std::vector<std::uint64_t> choosing(sweep.seeds.begin(), judging),
+        seeds(judging, sweep.seeds.end());
+    const std::size_t settings = runs.size() / sweep.seeds.size(), total = sweep.trained_runs();
+    QString count = seeds.size() == 1 ? tr("seed %1").arg(seeds[0])
+                                      : tr("%1 seeds (%2)").arg(seeds.size()).arg(seedsText(seeds));
+    if (!choosing.empty())
+        count = tr("%1 settings × seeds %2, then each arm's own best × %3")
+                    .arg(settings)
+                    .arg(seedsText(choosing), count);
+    else if (settings > 1)
+        count = tr("%1 settings × %2").arg(settings).arg(count);
+    lines << (varies("steps") ? tr("%1 runs: %2").arg(total).arg(count)
+                              : tr("%1 runs of %2 steps: %3").arg(total).arg(base.train.steps).arg(count));
     return lines;
+}
+
+QString armText(const GalleryArm& arm) {
+    QString text = arm.name.empty() ? tr("The runs") : QString::fromStdString(arm.name);
+    if (!arm.chosen.empty()) text = tr("%1 at %2").arg(text, QString::fromStdString(arm.chosen));
+    text = tr("%1: median final loss %2 nat over %3 seeds")
+               .arg(text, numberText(arm.loss.value_or(std::nan("")), 3))
+               .arg(arm.ended);
+    if (arm.learned_known) text += tr(", %1 below the entropy of token pairs").arg(arm.learned);
+    return text;
+}
+
+QString distanceTable(const std::vector<RecipeDistance>& rows) {
+    if (rows.empty()) return {};
+    const auto cell = [](const QString& text) {
+        return QStringLiteral("<td style='padding-right:12px'>%1</td>").arg(text.toHtmlEscaped());
+    };
+    QString table = QStringLiteral("<table><tr>%1%2%3</tr>")
+                        .arg(cell(tr("recipe")), cell(tr("the paper's")), cell(tr("here")));
+    for (const RecipeDistance& row : rows)
+        table +=
+            QStringLiteral("<tr>%1%2%3</tr>")
+                .arg(cell(QString::fromUtf8(row.what.c_str())), cell(QString::fromUtf8(row.theirs.c_str())),
+                     cell(QString::fromUtf8(row.ours.c_str())));
+    return table + QStringLiteral("</table>");
 }
 
 }  // namespace normscope::widgets

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/gallery/recipe_distance.h"
 #include "widgets/figures/gallery/gallery_state.h"
 
 #include <QString>
@@ -40,5 +41,12 @@ QString sourceText(const GalleryEntry& entry);
 
 /// A sweep in words: what the runs have in common, a line; what varies, a line a key; the number of runs.
 QStringList sweepLines(const SweepSpec& sweep);
+
+/// "stack.scheme=post at optimizer.lr=0.01: median final loss 1.6 nat over 5 seeds, 5 below the entropy of
+/// token pairs". Of an arm with a loss.
+QString armText(const GalleryArm& arm);
+
+/// The recipe of the paper next to that of the entry, as a table in HTML; empty without rows.
+QString distanceTable(const std::vector<RecipeDistance>& rows);
 
 }  // namespace normscope::widgets

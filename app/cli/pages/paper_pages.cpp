@@ -3,6 +3,7 @@
 #include "core/claims/claims.h"
 #include "core/gallery/findings.h"
 #include "core/gallery/gallery.h"
+#include "core/gallery/recipe_distance.h"
 
 #include <cstring>
 
@@ -57,14 +58,26 @@ Page gallery_page() {
             for (const std::string& value : axis.values) values += (values.empty() ? "" : ", ") + value;
             grid += code(axis.key + "=" + values) + ", ";
         }
-        text += paragraph(std::to_string(entry.sweep.runs()) + " runs: " + grid + "seeds " +
-                          std::to_string(entry.sweep.seeds.front()) + " to " +
-                          std::to_string(entry.sweep.seeds.back()) + ".");
+        const std::size_t choosing = entry.sweep.choice.seeds;
+        std::string chosen;
+        for (const std::string& key : entry.sweep.choice.keys)
+            chosen += (chosen.empty() ? "" : ", ") + code(key);
+        if (!chosen.empty())
+            chosen = " Each arm chooses " + chosen + " on seeds " +
+                     std::to_string(entry.sweep.seeds.front()) + " to " +
+                     std::to_string(entry.sweep.seeds[choosing - 1]) + ".";
+        text += paragraph(std::to_string(entry.sweep.trained_runs()) + " runs: " + grid + "seeds " +
+                          std::to_string(entry.sweep.seeds[choosing]) + " to " +
+                          std::to_string(entry.sweep.seeds.back()) + "." + chosen);
         std::vector<Cells> rows;
         for (const GalleryMeasure& measure : entry.measures)
             rows.push_back(
                 {plain(measure.name), plain(measure.quantity.title()), plain(gallery_paper_text(measure))});
         text += table({"measure", "quantity", "the paper"}, rows);
+        rows.clear();
+        for (const RecipeDistance& row : recipe_distance(entry))
+            rows.push_back({plain(row.what), plain(row.theirs), plain(row.ours)});
+        if (!rows.empty()) text += table({"recipe", "the paper's", "the entry's"}, rows);
     }
     return {"gallery", "Gallery", text};
 }

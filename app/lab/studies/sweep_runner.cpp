@@ -50,7 +50,7 @@ ReadSweep read(const QString& folder) {
         found.problems << QObject::tr("%1: %2 and %3 more recordings are missing; their rows are shown")
                               .arg(folder, first)
                               .arg(missing - 1);
-    found.sweep.count = {results.rows.size(), results.runs.size(), -1};
+    found.sweep.count = {results.rows.size(), results.spec.trained_runs(), -1};
     return found;
 }
 

@@ -5,9 +5,14 @@
 #include "app/lab/studies/sweep_runner.h"
 #include "app/window/studies/sweep_controller.h"
 #include "widgets/common/banner.h"
+#include "widgets/common/settings.h"
 #include "widgets/gallery/gallery_drawer.h"
 #include "widgets/plots/plot_view.h"
 #include "widgets/sweep/sweep_view.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <utility>
 
 namespace normscope::app {
 
@@ -26,6 +31,8 @@ GalleryController::GalleryController(GalleryRuns& runs, const SweepRunner& runne
     connect(drawer_, &GalleryDrawer::runAgainRequested, &runs_, &GalleryRuns::runAgain);
     connect(drawer_, &GalleryDrawer::stopRequested, &runs_, &GalleryRuns::stop);
     connect(drawer_, &GalleryDrawer::sweepRequested, this, &GalleryController::showSweep);
+    connect(drawer_, &GalleryDrawer::addRequested, this, &GalleryController::add);
+    connect(drawer_, &GalleryDrawer::removeRequested, this, &GalleryController::remove);
     connect(&runs_, &GalleryRuns::changed, this, &GalleryController::refresh);
     connect(&runs_, &GalleryRuns::problem, &banner,
             [&banner](const QString& line) { banner.showMessage(line); });
@@ -42,6 +49,7 @@ void GalleryController::toggle() {
 }
 
 void GalleryController::open(const QString& id) {
+    restoreOwn();
     drawer_->open(id);
     runs_.read(drawer_->list()->selected());
     refresh({});
@@ -73,6 +81,40 @@ void GalleryController::refresh(const QString& id) {
     std::vector<GalleryRow> rows;
     for (const GalleryEntry& entry : runs_.entries()) rows.push_back(rowOf(entry));
     drawer_->setRows(std::move(rows));
+}
+
+void GalleryController::restoreOwn() {
+    if (std::exchange(restored_, true)) return;
+    for (const QString& path : widgets::Settings().galleryEntries()) runs_.addOwn(path);
+}
+
+void GalleryController::add() {
+    widgets::Settings settings;
+    const QString path = QFileDialog::getOpenFileName(drawer_->window(), tr("Add an entry to the gallery"),
+                                                      settings.lastFolder(), tr("Gallery entries (*.json)"));
+    if (path.isEmpty()) return;
+    settings.setLastFolder(QFileInfo(path).absolutePath());
+    addFile(path);
+}
+
+void GalleryController::addFile(const QString& path) {
+    if (!runs_.addOwn(path)) return;
+    widgets::Settings settings;
+    const QString id = QFileInfo(path).completeBaseName();
+    QStringList kept = settings.galleryEntries();
+    // An entry of the same name was replaced.
+    kept.removeIf([&](const QString& other) { return QFileInfo(other).completeBaseName() == id; });
+    settings.setGalleryEntries(kept << QFileInfo(path).absoluteFilePath());
+    open(id);
+}
+
+void GalleryController::remove(QString id) {
+    runs_.removeOwn(id);
+    if (runs_.find(id)) return;
+    widgets::Settings settings;
+    QStringList kept = settings.galleryEntries();
+    kept.removeIf([&](const QString& path) { return QFileInfo(path).completeBaseName() == id; });
+    settings.setGalleryEntries(kept);
 }
 
 void GalleryController::showSweep(const QString& id) {

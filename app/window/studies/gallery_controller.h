@@ -37,6 +37,8 @@ class GalleryController : public QObject {
     void toggle();
     /// Opens the drawer at an entry (empty: the one selected last), and reads the folders that have changed.
     void open(const QString& id);
+    /// Adds the entry of a file and opens the drawer at it; it is there after the next start, too.
+    void addFile(const QString& path);
     /// A command for each entry, for Ctrl+K.
     std::vector<widgets::SearchEntry> commands();
 
@@ -46,11 +48,17 @@ class GalleryController : public QObject {
     void refresh(const QString& id);
     /// The map of an entry's sweep, without the drawer over it.
     void showSweep(const QString& id);
+    /// Asks for the file of an entry of the user.
+    void add();
+    void remove(QString id);  ///< a copy: the drawer selects another row meanwhile
+    /// Those of earlier starts; once.
+    void restoreOwn();
 
     GalleryRuns& runs_;
     const SweepRunner& runner_;
     SweepController& sweeps_;
     widgets::GalleryDrawer* drawer_;
+    bool restored_ = false;  ///< restoreOwn()
 };
 
 }  // namespace normscope::app

@@ -59,7 +59,7 @@ using Kind = GalleryState::Kind;
 
 /// Two schemes and three seeds of a stack that trains in milliseconds; a measure for each verdict that three
 /// seeds can have. The first letter of an id is its paper.
-GalleryEntry smallEntry(const std::string& id, const std::string& title, int steps = 60) {
+std::string smallEntryText(const std::string& title, int steps = 60) {
     using nlohmann::json;
     const json pre = {{"stack.scheme", "pre"}}, post = {{"stack.scheme", "post"}};
     const json probes = {{{"id", "growth"}, {"steps", "0"}}};
@@ -87,7 +87,10 @@ GalleryEntry smallEntry(const std::string& id, const std::string& title, int ste
     difference["against"] = pre;
     difference["paper"] = 0.6;
     measure("diverged, Pre-LN", "value", {{"outcome", json::array({"diverged"})}}, pre, "<", 0.5);
-    return read_gallery_entry(id, entry.dump());
+    return entry.dump();
+}
+GalleryEntry smallEntry(const std::string& id, const std::string& title, int steps = 60) {
+    return read_gallery_entry(id, smallEntryText(title, steps));
 }
 
 GalleryRuns& runsOf(const WindowBench& b) {
@@ -419,6 +422,60 @@ class GalleryWindowTest : public QObject {
         runs->read();
         QTRY_COMPARE(runs->state("e-small").kind, Kind::NotRun);
         QCOMPARE(runs->state("e-small").result.total, std::size_t(6));
+    }
+
+    /// A file of the user is an entry like the others, also after the next start; a damaged one is a line.
+    void ownEntriesAreKept() {
+        WindowBench b;
+        openWith(b, {smallEntry("e-small", "Small losses")});
+        const QString path = b.folder.filePath("my-losses.json");
+        const auto write = [&](const std::string& text) {
+            QFile file(path);
+            QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text.c_str()) > 0);
+        };
+        write("{");
+        b.window->gallery()->addFile(path);
+        QCOMPARE(list(b).ids(), QStringList({"e-small"}));
+        QTRY_VERIFY(b.find<widgets::Banner>("banner")->isVisible());
+        write(smallEntryText("My losses"));
+        b.window->gallery()->addFile(path);
+        QCOMPARE(list(b).ids(), QStringList({"e-small", "my-losses"}));
+        QCOMPARE(list(b).selected(), QString("my-losses"));
+        QVERIFY(b.find<QPushButton>("galleryRemove")->isVisible());
+        write(smallEntryText("My losses again"));
+        b.window->gallery()->addFile(path);  // read again, not twice there
+        QCOMPARE(list(b).ids(), QStringList({"e-small", "my-losses"}));
+        QVERIFY(b.find<QLabel>("galleryEntry")->text() == "My losses again");
+        QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("my-losses").kind, Kind::NotRun, kWait);
+        click(b, "galleryRun", "Run (6 runs)");
+        QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("my-losses").kind, Kind::Ended, kWait);
+        QVERIFY(b.find<QLabel>("galleryArms")->text().contains("stack.scheme=post: median final loss"));
+
+        b.window.reset();
+        b.open();
+        openDrawer(b);
+        QVERIFY(list(b).ids().contains("my-losses"));
+        QVERIFY(list(b).ids().contains("e-fig2"));
+        QTRY_COMPARE_WITH_TIMEOUT(runsOf(b).state("my-losses").kind, Kind::Ended, kWait);
+        list(b).select("my-losses");
+        click(b, "galleryRemove", "Remove from the list");
+        QVERIFY(!list(b).ids().contains("my-losses"));
+        QVERIFY(QFile::exists(path) && QFile::exists(b.folder.filePath("gallery/my-losses/sweep.json")));
+        b.window.reset();
+        b.open();
+        openDrawer(b);
+        QVERIFY(!list(b).ids().contains("my-losses"));
+    }
+
+    void theRecipesDistanceIsThere() {
+        WindowBench b;
+        openDrawer(b);
+        list(b).select("k-table1");
+        const QString table = b.find<QLabel>("galleryRecipe")->text();
+        for (const char* part : {"weight decay", "0.1; 0 in one half of Table 1", "OpenWebText", "markov"})
+            QVERIFY2(table.contains(part), qPrintable(table));
+        list(b).select("n-table1");  // the note has no experiments
+        QVERIFY(!b.find<QLabel>("galleryRecipe")->isVisible());
     }
 
     void filtersSearchAndCommands() {
