@@ -8,6 +8,7 @@
 #include "app/lab/state/lab_state.h"
 #include "app/lab/state/outlines.h"
 #include "core/backend/cpu/host/default_threads.h"
+#include "core/recipe/presets.h"
 
 #include <algorithm>
 #include <thread>
@@ -25,7 +26,8 @@ int threadsFor(int wanted) {
 }
 
 std::vector<LabRun> defaultRuns() {
-    return {makeRun("a", load_recipe("pre-ln")), makeRun("b", load_recipe("post-ln"))};
+    return {makeRun("a", load_recipe(kDefaultComparison[0])),
+            makeRun("b", load_recipe(kDefaultComparison[1]))};
 }
 
 LabState::Deliver deliveryOf(LabState::Deliver wanted) {

@@ -12,6 +12,7 @@
 #include "app/lab/state/outlines.h"
 #include "app/lab/training_control.h"
 #include "core/base/error.h"
+#include "core/recipe/presets.h"
 #include "core/session/run_header.h"
 
 #include <algorithm>
@@ -150,8 +151,8 @@ void LabSession::applyOpened(quint64 token, const OpenedSessionPtr& session) {
 
 void LabSession::startOver() {
     Comparison after = state_.now;
-    after.runs = {makeRun(state_.newId(), load_recipe("pre-ln")),
-                  makeRun(state_.newId(), load_recipe("post-ln"))};
+    after.runs = {makeRun(state_.newId(), load_recipe(kDefaultComparison[0])),
+                  makeRun(state_.newId(), load_recipe(kDefaultComparison[1]))};
     after.selected = 0;
     leave();
     state_.exploration.startOver(after);

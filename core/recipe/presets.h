@@ -18,6 +18,9 @@ std::span<const Preset> stories();
 /// resources/gallery/NAME.json, compiled in; core/gallery reads them.
 std::span<const Preset> gallery_files();
 
+/// The two recipes of a new comparison: Pre-LN and Post-LN on a text that only attention can continue.
+inline constexpr const char* kDefaultComparison[] = {"pre-ln-copy", "post-ln-copy"};
+
 /// One of these or of size_presets(); nullptr if unknown.
 const Preset* find_preset(const std::string& name);
 

@@ -2,6 +2,7 @@
 // A recording that cannot be written: the run continues, and the window shows it as not recorded.
 #include "app/lab/lab.h"
 #include "core/session/recovery.h"
+#include "core/sweep/sweep_folder.h"
 #include "tests/support/test_main.h"
 
 #include <QDir>
@@ -64,7 +65,7 @@ class RecordingLossTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         for (const std::size_t i : {0, 1}) {
             QCOMPARE(b.run(i).data->steps.rows(), std::size_t{400});
-            QCOMPARE(b.run(i).data->outcome.state, RunState::Finished);
+            QVERIFY(is_result(b.run(i).data->outcome.state));
             QVERIFY(!b.line(i).isEmpty());  // it stays
             QVERIFY(!b.run(i).checkpoints.empty());
         }

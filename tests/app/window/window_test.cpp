@@ -2,6 +2,7 @@
 #include "app/window/appearance_controller.h"
 #include "app/window/files/figure_controller.h"
 #include "app/window/search_controller.h"
+#include "core/recipe/presets.h"
 #include "program_font.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -149,7 +150,7 @@ class WindowTest : public QObject {
             }
             QVERIFY2(!cell->plot()->accessibleDescription().isEmpty(), panel);
         }
-        QCOMPARE(curve(b.cell("growth"), "Pre-LN").y.size(), 25u);
+        QCOMPARE(curve(b.cell("growth"), "Pre-LN").y.size(), 13u);
         QVERIFY(b.window->views().banner->message().isEmpty());
     }
 
@@ -188,10 +189,11 @@ class WindowTest : public QObject {
         // Exactly this override, in this run alone, and its mark.
         LayerOverride manual;
         manual.attn.out = true;
-        Recipe expected = load_recipe("pre-ln");
+        Recipe expected = load_recipe(kDefaultComparison[0]);
         expected.stack.layers = {manual};
         QCOMPARE(recipe_json(b.lab().comparison().runs[0].recipe), recipe_json(expected));
-        QCOMPARE(recipe_json(b.lab().comparison().runs[1].recipe), recipe_json(load_recipe("post-ln")));
+        QCOMPARE(recipe_json(b.lab().comparison().runs[1].recipe),
+                 recipe_json(load_recipe(kDefaultComparison[1])));
         QVERIFY(
             b.window->views().stack->chip(0, Sublayer::Attention, widgets::NormPlace::Out)->isOverridden());
         QTRY_VERIFY_WITH_TIMEOUT(b.measured() && curve(b.cell("growth"), "Pre-LN").y != before, 20000);
@@ -215,7 +217,7 @@ class WindowTest : public QObject {
                 QStringLiteral("%1 at step 0: ‖∂L/∂h‖ %2 at the embedding").arg(name, firstOf(run)));
         };
         QTRY_VERIFY(shown_text(0, "Pre-LN") && shown_text(1, "Post-LN"));
-        QCOMPARE(stack->subtitle(), QString("Pre-LN, 12 layers"));
+        QCOMPARE(stack->subtitle(), QString("Pre-LN, 6 layers"));
         // Also where no panel draws them.
         b.cell("gradients")->setPanel("tokens");
         const QString before = firstOf(0);

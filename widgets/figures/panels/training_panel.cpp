@@ -34,6 +34,7 @@ TrainingQuantity trainingQuantity(const std::string& id) {
 
 struct Floor {
     const char* name;
+    const char* brief;  ///< where several have one label
     double RunData::*value;
 };
 
@@ -45,14 +46,42 @@ QString titleOf(const std::string& column) {
     return "Loss";
 }
 
-constexpr Floor kFloors[] = {{"Uniform guess", &RunData::ln_vocab},
-                             {"Unigram entropy", &RunData::unigram_entropy},
-                             {"Token pairs", &RunData::bigram_entropy},
-                             {"Token triples", &RunData::trigram_entropy},
-                             {"Entropy rate", &RunData::entropy_rate}};
+constexpr Floor kFloors[] = {{"Uniform guess", "uniform", &RunData::ln_vocab},
+                             {"Unigram entropy", "unigram", &RunData::unigram_entropy},
+                             {"Token pairs", "pairs", &RunData::bigram_entropy},
+                             {"Token triples", "triples", &RunData::trigram_entropy},
+                             {"Entropy rate", "entropy rate", &RunData::entropy_rate}};
+
+/// Lines that cannot be told apart, within 1 % of each other, have one label together, at the first of them.
+void shareLabels(std::vector<ReferenceLine>& lines, const std::vector<QString>& briefs) {
+    constexpr double kApart = 0.01;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (lines[i].label.isEmpty()) continue;
+        QStringList names{briefs[i]};
+        double low = lines[i].value, high = lines[i].value;
+        for (std::size_t k = i + 1; k < lines.size(); ++k) {
+            const double value = lines[k].value;
+            if (lines[k].label.isEmpty() ||
+                std::max(high, value) - std::min(low, value) > kApart * std::abs(high))
+                continue;
+            low = std::min(low, value);
+            high = std::max(high, value);
+            names << briefs[k];
+            lines[k].label.clear();
+        }
+        if (names.size() == 1) continue;
+        QString text = names.join(QStringLiteral(", "));
+        text[0] = text[0].toUpper();
+        const QString from = lossText(low), to = lossText(high);
+        lines[i].label = text + u' ' + (from == to ? from : from + QStringLiteral("–") + to);
+    }
+}
 
 /// Each distinct floor once; with a run's name where the runs' sources differ.
 void addFloors(Plot& plot, const PanelInput& input) {
+    std::vector<ReferenceLine> lines;
+    std::vector<QString> briefs;
+    bool one_source = true;
     for (const Floor& floor : kFloors) {
         std::vector<std::pair<double, QString>> distinct;
         for (const RunData* run : input.runs) {
@@ -63,10 +92,14 @@ void addFloors(Plot& plot, const PanelInput& input) {
         }
         for (const auto& [value, run_name] : distinct) {
             const QString label = QString("%1 %2").arg(floor.name, lossText(value));
-            plot.references.push_back(
+            lines.push_back(
                 {Qt::Horizontal, value, distinct.size() == 1 ? label : label + " (" + run_name + ')', true});
+            briefs.push_back(QString::fromUtf8(floor.brief));
         }
+        one_source = one_source && distinct.size() < 2;
     }
+    if (one_source) shareLabels(lines, briefs);
+    plot.references.insert(plot.references.end(), lines.begin(), lines.end());
 }
 
 /// On a linear axis a loss that blew up would flatten every other curve.
@@ -266,7 +299,8 @@ Figure buildTraining(const PanelInput& input) {
         }
         figure.subtitle = "at step 0";
         rangeBeforeTraining(plot, input);
-        for (const ReferenceLine& floor : plot.references) parts << floor.label;
+        for (const ReferenceLine& floor : plot.references)
+            if (!floor.label.isEmpty()) parts << floor.label;
         figure.summary = "Before training; floors: " + parts.join(", ");
     } else {
         for (const QString& name : missing)
