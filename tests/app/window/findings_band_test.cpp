@@ -106,7 +106,7 @@ class FindingsBandTest : public QObject {
             QCOMPARE(shown.numbers[0].caption, QString("held-out loss"));
             QCOMPARE(number(b, std::size_t(run), 1), QString::number(rms, 'f', 1));
             QCOMPARE(number(b, std::size_t(run), 2), QString::number(ratio, 'f', 1));
-            QCOMPARE(shown.numbers[2].caption, QString("gradient, layer 1 ÷ 6"));
+            QCOMPARE(shown.numbers[2].caption, QString("gradient, layer 1 ÷ 8"));
             // The sentences are in the tooltip and in what is read aloud.
             for (const Finding& finding : findings(b.run(run), 0)) {
                 const widgets::FindingsColumn& widget = *bandOf(b)->columns()[std::size_t(run)];
@@ -118,7 +118,7 @@ class FindingsBandTest : public QObject {
         const widgets::FindingsColumn& first = *bandOf(b)->columns().front();
         QVERIFY(first.tipAt(QPoint(20, 30)).startsWith("Loss at step 0: "));
         QVERIFY(
-            first.tipAt(QPoint(110, 30)).startsWith("RMS of the hidden state after layer 6 at step 0: "));
+            first.tipAt(QPoint(110, 30)).startsWith("RMS of the hidden state after layer 8 at step 0: "));
         QVERIFY(bandOf(b)->more().isEmpty());
         for (const int width : {1440, 1920}) {
             b.window->resize(width, 900);

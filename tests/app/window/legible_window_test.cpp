@@ -122,6 +122,7 @@ class LegibleWindowTest : public QObject {
     void sixGroupsOfThree() {
         WindowBench b;
         b.makeSmall(12);
+        b.lab().knobs().commitKey("data.source", std::string("markov"));  // five floors far apart
         Recipe recipe = b.lab().comparison().selectedRun().recipe;
         for (const Scheme scheme : {Scheme::Peri, Scheme::DeepNorm, Scheme::Mix, Scheme::Lns}) {
             recipe.stack.scheme = scheme;

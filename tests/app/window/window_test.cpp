@@ -150,7 +150,7 @@ class WindowTest : public QObject {
             }
             QVERIFY2(!cell->plot()->accessibleDescription().isEmpty(), panel);
         }
-        QCOMPARE(curve(b.cell("growth"), "Pre-LN").y.size(), 13u);
+        QCOMPARE(curve(b.cell("growth"), "Pre-LN").y.size(), 17u);
         QVERIFY(b.window->views().banner->message().isEmpty());
     }
 
@@ -217,7 +217,7 @@ class WindowTest : public QObject {
                 QStringLiteral("%1 at step 0: ‖∂L/∂h‖ %2 at the embedding").arg(name, firstOf(run)));
         };
         QTRY_VERIFY(shown_text(0, "Pre-LN") && shown_text(1, "Post-LN"));
-        QCOMPARE(stack->subtitle(), QString("Pre-LN, 6 layers"));
+        QCOMPARE(stack->subtitle(), QString("Pre-LN, 8 layers"));
         // Also where no panel draws them.
         b.cell("gradients")->setPanel("tokens");
         const QString before = firstOf(0);
@@ -225,7 +225,7 @@ class WindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact() && firstOf(0) != before, 20000);
         QTRY_VERIFY(shown_text(0, "Pre-LN") && shown_text(1, "Post-LN"));
         b.lab().runs().select(1);
-        QCOMPARE(stack->subtitle(), QString("Post-LN, 12 layers"));
+        QCOMPARE(stack->subtitle(), QString("Post-LN, 8 layers"));
         for (const QSize size : {QSize(1440, 900), QSize(1920, 1080)}) {
             b.window->resize(size);
             QTRY_COMPARE(stack->width(), size.width() < 1700 ? 268 : 308);

@@ -5,7 +5,7 @@ namespace normscope::widgets {
 
 namespace {
 
-constexpr int kMaxLabels = 8;
+constexpr int kMaxLabels = 7;
 constexpr int kMaxTicks = 64;
 
 /// 1, 2, 4, 5, 10, 20, 40, 50, 100, … : the smallest that leaves at most kMaxLabels labelled layers.

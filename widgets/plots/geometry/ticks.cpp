@@ -75,6 +75,7 @@ std::vector<double> logValues(double low, double high, bool integers, int most) 
     candidates.push_back(decadeValues(low, high, {1, 3}));
     candidates.push_back(decadeValues(low, high, {1, 2, 5}));
     candidates.push_back(decadeValues(low, high, {1, 2, 3, 5}));
+    candidates.push_back(decadeValues(low, high, {1, 2, 3, 4, 6}));
     candidates.push_back(linearValues(low, high, integers, most));
     if (integers) {
         for (auto& values : candidates) std::erase_if(values, [](double v) { return v != std::round(v); });
