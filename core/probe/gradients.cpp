@@ -2,8 +2,8 @@
 #include "core/probe/gradients.h"
 
 #include "core/backend/cpu/kernels/row_kernels.h"
+#include "core/model/sequence_losses.h"
 #include "core/probe/interface/jackknife.h"
-#include "core/probe/interface/sequence_losses.h"
 
 #include <cmath>
 #include <limits>

@@ -168,6 +168,7 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     delta.steps.push_back({now.step,
                            {{"loss", now.loss},
                             {"val_loss", now.val_loss},
+                            {"val_loss_error", now.val_loss_error},
                             {"grad_norm", now.grad_norm},
                             {"grad_ratio", now.gradient_ratio},
                             {"lr", now.lr},
@@ -273,8 +274,8 @@ RunDelta Experiment::set_watch(const std::vector<WatchSpec>& watch) {
 }
 
 std::vector<std::string> Experiment::columns(Precision precision) {
-    std::vector<std::string> names{"loss",        "val_loss",     "grad_norm", "grad_ratio", "lr",
-                                   "temperature", "tokens_per_s", "step_ms",   "probe_ms"};
+    std::vector<std::string> names{"loss", "val_loss",    "val_loss_error", "grad_norm", "grad_ratio",
+                                   "lr",   "temperature", "tokens_per_s",   "step_ms",   "probe_ms"};
     if (precision == Precision::Fp16) names.push_back("loss_scale");
     return names;
 }

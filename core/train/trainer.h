@@ -21,12 +21,16 @@
 
 namespace normscope {
 
+/// The held-out loss is the mean over so many sequences, the same at every step and for every batch size.
+inline constexpr int kHeldOutSequences = 64;
+
 /// The values of one step. `loss` and the gradient are those of the weights before the update; the loss is
 /// the cross-entropy alone, without the z-loss.
 struct StepNumbers {
     std::int64_t step = 0;
     double loss = 0;                 ///< mean over the step's tokens, nat
-    double val_loss = 0;             ///< held-out loss where it is due, else NaN
+    double val_loss = 0;             ///< mean over kHeldOutSequences where it is due, else NaN
+    double val_loss_error = 0;       ///< its standard error over the sequences; NaN with it
     double grad_norm = 0;            ///< before clipping
     double gradient_ratio = 0;       ///< first/last (core/model/gradient_ratio.h) on the training batch
     std::vector<double> hidden_rms;  ///< [2D+1] root mean square of every hidden state over the step's tokens
@@ -123,7 +127,8 @@ class Trainer {
     /// Waits for the results of a step, the next one of this trainer; true where the run continues.
     bool finish(Launched&, ThreadPool&);
 
-    double held_out_loss(ThreadPool&);
+    /// The mean loss of each of the kHeldOutSequences, of the current weights.
+    std::vector<double> held_out_losses(ThreadPool&);
     /// From the sums of the step's passes, without the loss scale.
     void read_hidden_states(const double* squares, StepNumbers&) const;
     void prepare_numerics(std::int64_t step);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
+#include "core/findings/held_out_loss.h"
 #include "core/findings/watched.h"
 #include "tests/findings/sample_data.h"
 #include "tests/support/test_main.h"
@@ -66,6 +67,38 @@ class FindingsTest : public QObject {
             "below the unigram entropy and not below that of token pairs, 2"));
         r.bigram_entropy = 2.865;
         QVERIFY(sentences(r, 100).front().endsWith("and below that of token pairs, 2.87"));
+    }
+
+    /// The newest that was taken by then, of how many sequences, with its standard error; a recording of an
+    /// earlier version has neither.
+    void theHeldOutLossIsThatOfItsStep() {
+        RunData r = sample::run("A");
+        for (int i = 0; i < 8; ++i)
+            r.steps.append({i,
+                            {{"loss", 2.5},
+                             {"val_loss", i % 3 == 0 ? 2 + 0.1 * i : std::nan("")},
+                             {"val_loss_error", i % 3 == 0 ? 0.0213 : std::nan("")}}});
+        QCOMPARE(held_out_loss(r)->loss, 2.6);
+        QCOMPARE(held_out_loss(r)->sequences, 64);
+        QCOMPARE(held_out_loss(r, 5)->step, std::int64_t{3});
+        QCOMPARE(held_out_loss(r, 5)->loss, 2.3);
+        QCOMPARE(
+            sentences(r, 5).front(),
+            QString("A has a loss of 2.5 nat (mean of steps 0 to 5); held-out loss 2.3 ± 0.021 nat at step "
+                    "3, mean of 64 held-out sequences"));
+        r.unigram_entropy = 2.9;
+        r.bigram_entropy = 2;
+        QVERIFY(
+            sentences(r, 5).front().endsWith("that of token pairs, 2; held-out loss 2.3 ± 0.021 nat at "
+                                             "step 3, mean of 64 held-out sequences"));
+        r.steps.names[2] = "other";
+        QCOMPARE(held_out_loss(r)->sequences, 0);
+        QVERIFY(
+            sentences(r, 5).front().endsWith("; held-out loss 2.3 nat at step 3, mean of the held-out "
+                                             "sequences"));
+        for (double& loss : r.steps.columns[1]) loss = std::nan("");  // validate.every is 0
+        QVERIFY(!held_out_loss(r));
+        QVERIFY(!sentences(r, 5).front().contains("held-out"));
     }
 
     void nothingIsCausedByWhatWasNotMeasured() {
