@@ -4,6 +4,7 @@
 #include "core/base/number_text.h"
 #include "core/findings/held_out_loss.h"
 #include "core/findings/watched.h"
+#include "core/train/overflow_event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,12 +77,15 @@ std::string start_sentence(const RunData& run) {
 std::string skipped_sentence(const RunData& run, std::int64_t step) {
     std::int64_t count = 0, first = -1;
     for (const RunEvent& event : run.events) {
-        if (event.kind != "overflow" || event.step > step) continue;
-        if (++count == 1) first = event.step;
+        if (event.kind != kOverflowEvent || event.step > step) continue;
+        if (++count > 1) continue;
+        first = event.step;
+        place = overflow_place(event.text);
     }
     if (count == 0) return {};
     return std::to_string(count) + (count == 1 ? " update was" : " updates were") + " skipped by " +
-           step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first);
+           step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first) +
+           (place.empty() ? "" : ": gradient of " + place);
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.

@@ -10,6 +10,7 @@
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
 #include "core/stack/warnings.h"
+#include "core/train/overflow_event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -179,9 +180,7 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     if (recipe_.train.precision == Precision::Fp16)
         delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
     if (now.overflowed)
-        delta.events.push_back(
-            {now.step, "overflow",
-             "gradient overflows FP16 at loss scale " + plain_number(now.loss_scale) + ": update left out"});
+        delta.events.push_back({now.step, kOverflowEvent, overflow_text(now.overflow_place, now.loss_scale)});
     if (const auto spike = spikes_.add(now.loss, now.grad_norm))
         delta.events.push_back({now.step, "spike", *spike});
 }

@@ -234,6 +234,8 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
     now.grad_norm = report.grad_norm;
     now.loss_scale = report.loss_scale;
     now.overflowed = rule_.scales_loss && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
+    if (report.event == StepEvent::Skipped && !runs_ahead())
+        now.overflow_place = first_bad_gradient(model_, gradients_.total().data());
     loss_scale_ = report.after;
     read_hidden_states(static_cast<const double*>(launched.hidden_squares->wait()), now);
     now.gradient_ratio = gradient_ratio(now.hidden_gradient);
@@ -255,7 +257,7 @@ template <class T>
 std::vector<StepNumbers> Trainer<T>::steps(ThreadPool& pool, std::int64_t count) {
     if (ended()) upload_control();  // of a device that has stopped
     outcome_.state = RunState::Running;
-    const int ahead = model_.device().capabilities().host_readable ? 0 : kAhead;
+    const int ahead = runs_ahead() ? kAhead : 0;
     const std::int64_t end = std::max(step_ + 1, std::min<std::int64_t>(step_ + count, train_.steps));
     std::deque<Launched> launched;
     std::vector<StepNumbers> done;

@@ -38,7 +38,10 @@ struct StepNumbers {
     double lr = 0, temperature = 0;
     double loss_scale = 1;  ///< of this step's backward pass; other than 1 in FP16 only
     bool overflowed =
-        false;           ///< the scaled gradient was not finite: the update was skipped, the scale halved
+        false;  ///< the scaled gradient was not finite: the update was skipped, the scale halved
+    /// "layer 3 ffn.w2": where overflowed, the tensor whose gradient did first in the backward pass. Empty on
+    /// a device that is given steps ahead (kAhead): the gradients are those of later steps by then.
+    std::string overflow_place;
     double seconds = 0;  ///< of the step, held-out loss not included
 };
 
@@ -132,6 +135,8 @@ class Trainer {
     /// From the sums of the step's passes, without the loss scale.
     void read_hidden_states(const double* squares, StepNumbers&) const;
     void prepare_numerics(std::int64_t step);
+    /// Whether steps() gives the device steps before an earlier one has been read.
+    bool runs_ahead() const { return !model_.device().capabilities().host_readable; }
     /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
     /// The batches and knobs of a step.

@@ -3,6 +3,7 @@
 
 #include "core/findings/held_out_loss.h"
 #include "core/findings/watched.h"
+#include "core/train/overflow_event.h"
 #include "tests/findings/sample_data.h"
 #include "tests/support/test_main.h"
 
@@ -136,6 +137,13 @@ class FindingsTest : public QObject {
             sentences(r, 2).last(),
             QString("1 update was skipped by step 2: the scaled gradient overflowed FP16, first at step 1"));
         QVERIFY(!sentences(r, 0).join("").contains("skipped"));
+        QCOMPARE(overflow_text("", 256),
+                 std::string("gradient overflows FP16 at loss scale 256: update left out"));
+        QVERIFY(overflow_place(overflow_text("", 65536)).empty());
+        r.events[0].text = overflow_text("layer 3 ffn.w2", 65536);
+        r.events[2].text = overflow_text("head.weight", 32768);
+        QVERIFY(
+            sentences(r, 9).last().endsWith("overflowed FP16, first at step 1: gradient of layer 3 ffn.w2"));
     }
 
     void theOrderIsThatOfTheSteps() {

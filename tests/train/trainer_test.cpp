@@ -294,6 +294,47 @@ class TrainerTest : public QObject {
         QCOMPARE(trainer->save().optimizer_steps, 1);
     }
 
+    /// After a matrix of zeros large activations make the matrix's own gradient large, and no other.
+    void theFirstTensorThatOverflowsIsNamed_data() {
+        QTest::addColumn<QStringList>("matrices");
+        QTest::addColumn<QString>("place");
+        const auto row = [](const QStringList& matrices, const char* place) {
+            QTest::newRow(qPrintable(matrices.join(' '))) << matrices << QString(place);
+        };
+        row({"blocks.1.ffn.w2"}, "layer 2 ffn.w2");
+        row({"blocks.0.ffn.w2"}, "layer 1 ffn.w2");
+        row({"blocks.0.attn.wo"}, "layer 1 attn.wo");
+        row({"blocks.0.ffn.w2", "blocks.1.attn.wo"}, "layer 2 attn.wo");
+        row({"blocks.1.attn.wo", "blocks.1.ffn.w2"}, "layer 2 ffn.w2");
+    }
+    void theFirstTensorThatOverflowsIsNamed() {
+        QFETCH(QStringList, matrices);
+        QFETCH(QString, place);
+        ThreadPool pool(2);
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto trainer = small_trainer<float>(30, small_stack(), train);
+        auto state = trainer->save();
+        const auto fill = [&](const std::string& name, float value) {
+            const TensorInfo* t = trainer->model().table().find(name);
+            QVERIFY(t);
+            std::fill_n(state.parameters.begin() + static_cast<std::ptrdiff_t>(t->offset), t->count, value);
+        };
+        for (const QString& matrix : matrices) {
+            fill(matrix.toStdString(), 0);
+            const std::string before = matrix.chopped(2).toStdString();
+            fill(before + (matrix.endsWith("w2") ? "b1" : "bv"), 2e4f);
+        }
+        trainer->restore(state);
+        const StepNumbers now = trainer->step(pool);
+        QVERIFY(now.overflowed && std::isfinite(now.loss));
+        QCOMPARE(QString::fromStdString(now.overflow_place), place);
+        // Without it nothing overflows: the other gradients fit.
+        auto other = small_trainer<float>(30, small_stack(), train);
+        const StepNumbers fits = other->step(pool);
+        QVERIFY(!fits.overflowed && fits.overflow_place.empty());
+    }
+
     /// Where no scale is small enough the run has diverged, and reports where.
     void anOverflowAtEveryScaleIsDivergence() {
         ThreadPool pool(1);
