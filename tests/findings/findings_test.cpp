@@ -201,6 +201,42 @@ class FindingsTest : public QObject {
         QCOMPARE(sentences(r, 0), QStringList{"θ is not finite in any head at step 0"});
     }
 
+    /// From 50 nat on, against step 0.
+    void logitsThatMovedTogether() {
+        RunData r = sample::run("A");
+        const auto add = [&](std::int64_t step, double log_z) {
+            sample::add(r, "gradients", step, {{"log_z", {}, {log_z}, {}, "nat"}});
+        };
+        add(0, 3.3);
+        add(8, 53.2);
+        QVERIFY(sentences(r, 8).isEmpty());
+        add(16, -996.7);
+        QCOMPARE(sentences(r, 20),
+                 QStringList{
+                     "log Z of the logits drifted by -1000 nat, which the loss does not see: -996.7 at step "
+                     "16, 3.3 at step 0"});
+        auto& arrays = r.probes["gradients"].back().arrays;
+        arrays.push_back({"log_z_spread", {}, {0.52}, {}, "nat"});
+        arrays.push_back({"max_logit", {}, {1003}, {}, "nat"});
+        QVERIFY(sentences(r, 20).front().endsWith(
+            "3.3 at step 0; over tokens it varies by 0.52, the largest |logit| is 1003"));
+        r.probes["gradients"].erase(r.probes["gradients"].begin());  // it does not begin at step 0
+        QVERIFY(sentences(r, 20).isEmpty());
+    }
+
+    void shortcutsThatCarryNextToNothing() {
+        RunData r = sample::run("A");
+        sample::add(r, "residual", 4, {sample::vector("shortcut_gain", {1e-9, 1, 0.1, 0.1, 0.2, 0.5})});
+        QVERIFY(sentences(r, 4).isEmpty());  // 0.001 from layer 1 on
+        sample::add(r, "residual", 8, {sample::vector("shortcut_gain", {36, 1, 0.1, 0.1, 0.02, 0.5})});
+        QCOMPARE(sentences(r, 9),
+                 QStringList{"Through shortcuts alone 0.0001 of the signal after layer 1 reaches "
+                             "layer 3 at step 8: over 4 sub-layers 0.1 each, the shortcut's factor "
+                             "÷ σ of the norm after the sum"});
+        r.probes["residual"].back().arrays[0].data[3] = NAN;  // a selection of places
+        QVERIFY(sentences(r, 9).isEmpty());
+    }
+
     void withoutProbesOnlyTheOutcomeIsReported() {
         RunData r = sample::run("No norm");
         r.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};
