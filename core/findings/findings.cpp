@@ -2,7 +2,9 @@
 #include "core/findings/findings.h"
 
 #include "core/base/number_text.h"
+#include "core/findings/held_out_loss.h"
 #include "core/findings/watched.h"
+#include "core/train/overflow_event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +18,10 @@ constexpr double kGrowth = 10;
 constexpr double kFarAbove = 1;  // nat above ln V, as Verdict
 constexpr double kIllConditioned = 1e6;
 constexpr double kCommitted = 0.01;  // share of rows from which attention counts as committed
+/// nat: from here on neighbouring numbers of BF16 are 1/4 apart or more, and log Z of even logits is ln V, 3
+/// to 12.
+constexpr double kLogitDrift = 50;
+constexpr double kThinShortcut = 1e-3;  ///< of the signal, from layer 1 to the last
 constexpr std::size_t kRecentRows = 20;
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
@@ -26,6 +32,15 @@ std::string step_text(std::int64_t step) {
 const NamedArray* full(const ProbeResult& sample, const char* name) {
     const NamedArray* array = sample.find(name);
     return array && !array->data.empty() ? array : nullptr;
+}
+
+/// "; held-out loss 1.82 ± 0.02 at step 199, mean of 64 held-out sequences"; empty where none was taken.
+std::string held_out_text(const RunData& run, std::int64_t step) {
+    const auto held_out = held_out_loss(run, step);
+    if (!held_out) return {};
+    std::string text = "; held-out loss " + number_text(held_out->loss, 4);
+    if (std::isfinite(held_out->error)) text += " ± " + number_text(held_out->error, 2);
+    return text + " nat at " + step_text(held_out->step) + ", " + held_out->of_text();
 }
 
 bool failed(RunState state) {
@@ -43,13 +58,14 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         run.name + " has a loss of " + number_text(loss->mean, 3) + " nat (mean of " +
         (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
         std::to_string(loss->last) + ")";
-    if (!std::isfinite(run.unigram_entropy)) return reached;
+    const std::string held_out = held_out_text(run, step);
+    if (!std::isfinite(run.unigram_entropy)) return reached + held_out;
     const double below = run.unigram_entropy - loss->mean;
     const std::string learned = reached + ", " + number_text(std::abs(below)) +
                                 (below >= 0 ? " nat below" : " nat above") + " the unigram entropy";
-    if (std::isnan(run.bigram_entropy) || below < 0) return learned;
+    if (std::isnan(run.bigram_entropy) || below < 0) return learned + held_out;
     return learned + (loss->mean < run.bigram_entropy ? " and below" : " and not below") +
-           " that of token pairs, " + number_text(run.bigram_entropy, 3);
+           " that of token pairs, " + number_text(run.bigram_entropy, 3) + held_out;
 }
 
 /// Of initial weights with which the model is worse than a uniform guess, so its logits are far from equal.
@@ -64,13 +80,17 @@ std::string start_sentence(const RunData& run) {
 
 std::string skipped_sentence(const RunData& run, std::int64_t step) {
     std::int64_t count = 0, first = -1;
+    std::string place;
     for (const RunEvent& event : run.events) {
-        if (event.kind != "overflow" || event.step > step) continue;
-        if (++count == 1) first = event.step;
+        if (event.kind != kOverflowEvent || event.step > step) continue;
+        if (++count > 1) continue;
+        first = event.step;
+        place = overflow_place(event.text);
     }
     if (count == 0) return {};
     return std::to_string(count) + (count == 1 ? " update was" : " updates were") + " skipped by " +
-           step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first);
+           step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first) +
+           (place.empty() ? "" : ": gradient of " + place);
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.
@@ -209,6 +229,39 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
     return text + " at " + step_text(now->step);
 }
 
+/// Of logits that moved together since step 0, which changes no loss.
+std::string logits_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("gradients", step);
+    const ProbeResult* start = run.sample_of("gradients", 0);
+    const NamedArray *log_z = now ? full(*now, "log_z") : nullptr,
+                     *first = start ? full(*start, "log_z") : nullptr;
+    if (!log_z || !first) return {};
+    const double moved = log_z->data.front() - first->data.front();
+    if (!(std::abs(moved) > kLogitDrift)) return {};
+    std::string text = "log Z of the logits drifted by " + number_text(moved, 4) +
+                       " nat, which the loss does not see: " + number_text(log_z->data.front(), 4) + " at " +
+                       step_text(now->step) + ", " + number_text(first->data.front(), 4) + " at step 0";
+    const NamedArray *spread = full(*now, "log_z_spread"), *largest = full(*now, "max_logit");
+    if (spread && largest)
+        text += "; over tokens it varies by " + number_text(spread->data.front(), 2) +
+                ", the largest |logit| is " + number_text(largest->data.front(), 4);
+    return text;
+}
+
+/// The product of what the shortcut alone carries, between the first and the last layer's hidden states: the
+/// first post norm also undoes the scale of the embedding.
+std::string shortcuts_sentence(const RunData& run, std::int64_t step) {
+    const ProbeResult* now = run.sample_at("residual", step);
+    const auto share = now ? factor(*now, "shortcut_gain") : std::nullopt;
+    if (!share || !(*share < kThinShortcut)) return {};
+    const std::size_t sublayers = now->find("shortcut_gain")->data.size();
+    return "Through shortcuts alone " + number_text(*share) + " of the signal after layer 1 reaches layer " +
+           std::to_string(sublayers / 2) + " at " + step_text(now->step) + ": over " +
+           std::to_string(sublayers - 2) + " sub-layers " +
+           number_text(std::pow(*share, 1 / static_cast<double>(sublayers - 2)), 3) +
+           " each, the shortcut's factor ÷ σ of the norm after the sum";
+}
+
 /// The newest step that is recorded; 0 without one.
 std::int64_t last_step(const RunData& run) {
     return run.steps.step.empty() ? 0 : run.steps.step.back();
@@ -248,6 +301,8 @@ std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     add(FindingKind::Growth, growth_sentence(run, step));
     add(FindingKind::Nulls, spectrum_sentence(run, step));
     add(FindingKind::Theta, theta_sentence(run, step));
+    add(FindingKind::Logits, logits_sentence(run, step));
+    add(FindingKind::Shortcuts, shortcuts_sentence(run, step));
     return all;
 }
 

@@ -11,7 +11,19 @@
 namespace normscope {
 
 /// The subject of a finding, in the order of the list.
-enum class FindingKind { Outcome, Start, Skipped, Gradient, Factors, Departures, Growth, Nulls, Theta };
+enum class FindingKind {
+    Outcome,
+    Start,
+    Skipped,
+    Gradient,
+    Factors,
+    Departures,
+    Growth,
+    Nulls,
+    Theta,
+    Logits,
+    Shortcuts
+};
 
 struct Finding {
     FindingKind kind;
@@ -30,7 +42,8 @@ std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step);
 /// What a recorded run shows at a step, a sentence each: the outcome with the values it rests on; a first
 /// loss that is more than a nat above that of the uniform distribution; updates that were skipped; the
 /// gradient from the last layer to the first with the measured factors whose product it is; which watched
-/// quantities left their bands, and when; then growth, lost directions and θ where they are remarkable.
+/// quantities left their bands, and when; then growth, lost directions, θ, logits and shortcuts where they
+/// are remarkable.
 ///
 /// A sentence names a factor or an order in time only where the program measured it, and gives that step. It
 /// states no cause: that two things moved one after the other does not make the first the cause of the

@@ -76,6 +76,8 @@ std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& r
     switch (quantity.kind) {
         case Kind::Loss:
             return row.final_loss;
+        case Kind::HeldOutLoss:
+            return row.held_out_loss;
         case Kind::Spikes:
             return static_cast<double>(
                 std::count_if(recorded.events.begin(), recorded.events.end(),

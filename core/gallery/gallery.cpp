@@ -11,6 +11,8 @@ std::string GalleryQuantity::title() const {
     switch (kind) {
         case Kind::Loss:
             return "final loss";
+        case Kind::HeldOutLoss:
+            return "held-out loss";
         case Kind::Spikes:
             return "gradient spikes";
         case Kind::Outcome: {

@@ -16,9 +16,10 @@ namespace normscope {
 /// A number that the gallery takes from one recorded run.
 struct GalleryQuantity {
     enum class Kind {
-        Loss,     ///< nat; SweepRow::final_loss
-        Spikes,   ///< number of "spike" events
-        Outcome,  ///< 1 where the run ended in one of `states`, else 0
+        Loss,         ///< nat; SweepRow::final_loss
+        HeldOutLoss,  ///< nat; SweepRow::held_out_loss
+        Spikes,       ///< number of "spike" events
+        Outcome,      ///< 1 where the run ended in one of `states`, else 0
         Learned,  ///< 1 where the final loss is below the entropy of token pairs, else 0; none where unknown
         Probe     ///< `scalar`
     } kind = Kind::Loss;
@@ -96,9 +97,9 @@ const GalleryEntry* find_gallery_entry(const std::string& id);  ///< nullptr whe
 /// difference of losses and 0.1 of a ratio where it is not given. `arms` is "learn", or "may fail" where
 /// failing is the statement; of quantities of step 0 and of outcomes it is always that. The keys of `choose`
 /// are further ones of the grid, of which each arm takes its own best value (SweepChoice); a cell does not
-/// name them. A quantity is "loss", "spikes", {"outcome": [STATE, …]} or {"probe", "array", "over": "largest"
-/// …, "when": "last" …, "between": [STEP, STEP]}. `against` has the keys in which it differs from `of`. The
-/// letter of a paper begins the id, unless `own` is set: an entry of the user.
+/// name them. A quantity is "loss", "held_out_loss", "spikes", {"outcome": [STATE, …]} or {"probe", "array",
+/// "over": "largest" …, "when": "last" …, "between": [STEP, STEP]}. `against` has the keys in which it
+/// differs from `of`. The letter of a paper begins the id, unless `own` is set: an entry of the user.
 GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text, bool own = false);
 /// One's own entry, a file NAME.json; NAME is its id and the name of its folder.
 GalleryEntry load_gallery_entry(const std::string& path);

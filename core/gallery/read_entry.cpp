@@ -26,6 +26,10 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
     using Kind = GalleryQuantity::Kind;
     GalleryQuantity quantity;
     if (value == "loss") return quantity;
+    if (value == "held_out_loss") {
+        quantity.kind = Kind::HeldOutLoss;
+        return quantity;
+    }
     if (value == "spikes") {
         quantity.kind = Kind::Spikes;
         return quantity;
@@ -142,7 +146,8 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
     };
     const bool may_fail = object.has("arms") && object.word("arms", {"learn", "may fail"}) == 1;
     measure.arms_learn = !outcome && !at_step_0(measure.quantity) && !may_fail;
-    const bool of_losses = measure.effect == Effect::Difference && measure.quantity.kind == Kind::Loss;
+    const bool loss = measure.quantity.kind == Kind::Loss || measure.quantity.kind == Kind::HeldOutLoss;
+    const bool of_losses = measure.effect == Effect::Difference && loss;
     measure.interest = measure.effect == Effect::Ratio ? 0.1 : of_losses ? 0.01 : 0;
     if (object.has("interest")) measure.interest = object.number("interest");
     if (!(measure.interest >= 0)) throw InputError(object.at("interest"), "is out of range", "0 or above");
@@ -150,7 +155,7 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
     if (object.has("unit"))
         measure.unit = object.text("unit");
     else if (measure.effect != Effect::Ratio)
-        measure.unit = measure.quantity.kind == GalleryQuantity::Kind::Loss ? "nat"
+        measure.unit = loss ? "nat"
                        : measure.quantity.kind == GalleryQuantity::Kind::Probe &&
                                measure.quantity.when != GalleryQuantity::When::LastOverFirst &&
                                measure.quantity.when != GalleryQuantity::When::EarlyShare

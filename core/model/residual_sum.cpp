@@ -63,6 +63,23 @@ void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer,
                                                             y, out);
 }
 
+namespace {
+
+template <class T>
+double gate_value(const Transformer<T>& model, int sublayer) {
+    const auto g = static_cast<double>(model.host_parameters(offsets(model.table(), sublayer).gate, 1)[0]);
+    return 1 - gate_activation(model.spec().gpas.activation, g);
+}
+
+}  // namespace
+
+template <class T>
+double backward_output_factor(const Transformer<T>& model, int sublayer) {
+    const SublayerRule& rule = model.rules()[static_cast<std::size_t>(sublayer)];
+    const SublayerGate gate(model.spec(), rule, sublayer);
+    return gate.scales(GateSite::Output, Jacobian::Backprop) ? gate_value(model, sublayer) : 1;
+}
+
 template <class T>
 double backward_shortcut_factor(const Transformer<T>& model, int sublayer) {
     const StackSpec& spec = model.spec();
@@ -71,9 +88,7 @@ double backward_shortcut_factor(const Transformer<T>& model, int sublayer) {
     const SublayerGate gate(spec, rule, sublayer);
     const bool gated = gate.scales(GateSite::Shortcut, Jacobian::Backprop) ||
                        gate.scales(GateSite::Input, Jacobian::Backprop);
-    if (!gated) return rule.a;
-    const auto g = static_cast<double>(model.host_parameters(offsets(model.table(), sublayer).gate, 1)[0]);
-    return rule.a * (1 - gate_activation(spec.gpas.activation, g));
+    return gated ? rule.a * gate_value(model, sublayer) : rule.a;
 }
 
 template <class T>
@@ -99,6 +114,7 @@ void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int subla
 #define NORMSCOPE_INSTANTIATE(T)                                                            \
     template void branch_rows<T>(const Transformer<T>&, const Tape<T>&, int, int, int, T*); \
     template double backward_shortcut_factor<T>(const Transformer<T>&, int);                \
+    template double backward_output_factor<T>(const Transformer<T>&, int);                  \
     template void gradient_at_sum<T>(const Transformer<T>&, const Tape<T>&, int, int, int, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

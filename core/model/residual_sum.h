@@ -21,6 +21,11 @@ void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer,
 template <class T>
 double backward_shortcut_factor(const Transformer<T>& model, int sublayer);
 
+/// The factor of a gate at the output on the gradient (1 where its stop-gradient is honoured), and 1 without
+/// one.
+template <class T>
+double backward_output_factor(const Transformer<T>& model, int sublayer);
+
 /// The gradient at the sum, from the gradient at h_{k+1}, [rows, d] each: through a gate at the output and a
 /// post norm. `gradient` and `out` begin at `first_row`; they may be the same.
 template <class T>

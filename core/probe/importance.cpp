@@ -2,9 +2,9 @@
 #include "core/probe/importance.h"
 
 #include "core/base/nan.h"
+#include "core/model/sequence_losses.h"
 #include "core/model/sublayer_factors.h"
 #include "core/probe/interface/jackknife.h"
-#include "core/probe/interface/sequence_losses.h"
 
 namespace normscope {
 

@@ -4,9 +4,12 @@
 #include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/model/residual_sum.h"
 #include "core/model/scratch_slots.h"
+#include "core/model/sublayer_factors.h"
 #include "core/probe/interface/jackknife.h"
 
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace normscope {
 
@@ -20,6 +23,7 @@ struct Sums {
     double gradient_out = 0;  ///< ‖g_{k+1}‖²
     double gradient_sum = 0;  ///< ‖g_z‖²
     double gradient_in = 0;   ///< ‖g_k‖²
+    double gain = 0;          ///< Σ over tokens of 1/σ_ε of the post norm; 1 a token without one
 };
 constexpr std::size_t kResidualTerms = sizeof(Sums) / sizeof(double);
 
@@ -47,6 +51,13 @@ Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>&
         ++sums.directed;
     }
 
+    const SublayerTape<T>& of_sublayer = tape.sublayers[k];
+    sums.gain = static_cast<double>(n);
+    if (input.model.rules()[k].post) {
+        const HostView<T> rstd = tape.view(of_sublayer.post.rstd + first_row, n);
+        sums.gain = std::accumulate(rstd.begin(), rstd.end(), 0.0);
+    }
+
     const T *after = record.hidden[k + 1].data() + first, *before = record.hidden[k].data() + first;
     gradient_at_sum(input.model, tape, sublayer, first_row, tape.length, after, rows);
     const auto square = [&](const T* values) {
@@ -59,6 +70,17 @@ Sums sums_of(ProbeInput<T>& input, const Tape<T>& tape, const BackwardRecord<T>&
     return sums;
 }
 
+/// Root mean square of the post norm's γ; 1 without one, NaN of a kind whose gain is not γ/σ.
+template <class T>
+double post_scale(const Transformer<T>& model, int sublayer) {
+    if (!model.rules()[static_cast<std::size_t>(sublayer)].post) return 1;
+    const NormOffsets& norm = offsets(model.table(), sublayer).norm_post;
+    if (norm_kind_row(norm.kind).nulls == NormNulls::None) return std::numeric_limits<double>::quiet_NaN();
+    const auto d = static_cast<std::size_t>(model.spec().d_model);
+    const HostView<T> gamma = model.host_parameters(norm.weight, d);
+    return std::sqrt(row_kernels<T>().dot(d, gamma.data(), gamma.data()) / static_cast<double>(d));
+}
+
 }  // namespace
 
 template <class T>
@@ -68,7 +90,7 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
     const int sublayers = 2 * input.model.spec().depth, sequences = tape.sequences;
     const double tokens = tape.length;
     const auto size = static_cast<std::size_t>(sublayers);
-    std::vector<Averaged> ratio(size), cosine(size), shortcut(size), branch(size), norm(size);
+    std::vector<Averaged> ratio(size), cosine(size), shortcut(size), branch(size), norm(size), gain(size);
 
     input.pool.run(sublayers, [&](int sublayer) {
         if (!input.selects_sublayer(sublayer)) return;
@@ -76,14 +98,17 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
         std::vector<double> sums;
         for (int b = 0; b < sequences; ++b) {
             const Sums s = sums_of(input, tape, record, sublayer, b);
-            sums.insert(sums.end(),
-                        {s.ratio, s.cosine, s.directed, s.gradient_out, s.gradient_sum, s.gradient_in});
+            sums.insert(sums.end(), {s.ratio, s.cosine, s.directed, s.gradient_out, s.gradient_sum,
+                                     s.gradient_in, s.gain});
         }
         const double along = std::abs(backward_shortcut_factor(input.model, sublayer));
         const double kept = along == 0 ? 1 : along;
+        const double carried = along * std::abs(backward_output_factor(input.model, sublayer)) *
+                               post_scale(input.model, sublayer);
         const auto averaged = [&](auto&& statistic) {
             return jackknife(sums, kResidualTerms, [&](std::span<const double> total, std::size_t count) {
-                return statistic(Sums{total[0], total[1], total[2], total[3], total[4], total[5]}, count);
+                return statistic(Sums{total[0], total[1], total[2], total[3], total[4], total[5], total[6]},
+                                 count);
             });
         };
         const auto k = static_cast<std::size_t>(sublayer);
@@ -94,6 +119,8 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
         shortcut[k] = averaged([&](const Sums&, std::size_t) { return kept; });
         branch[k] = averaged(
             [&](const Sums& s, std::size_t) { return std::sqrt(s.gradient_in / s.gradient_sum) / kept; });
+        gain[k] =
+            averaged([&](const Sums& s, std::size_t count) { return carried * s.gain / (tokens * count); });
     });
 
     ProbeResult result;
@@ -105,6 +132,7 @@ ProbeResult probe_residual(ProbeInput<T>& input) {
     add("grad_shortcut", shortcut);
     add("grad_branch", branch);
     add("grad_norm", norm);
+    add("shortcut_gain", gain);
     return result;
 }
 template ProbeResult probe_residual<float>(ProbeInput<float>&);
@@ -135,7 +163,9 @@ ProbeInfo residual_probe() {
              {"branch_cosine", sublayers, "mean over tokens of cos(Δt·b·y, x)", flags},
              {"grad_shortcut", sublayers, "factor of the gradient's norm along the shortcut", flags},
              {"grad_branch", sublayers, "factor that the branch adds", flags},
-             {"grad_norm", sublayers, "factor of the norm after the sum", flags}}};
+             {"grad_norm", sublayers, "factor of the norm after the sum", flags},
+             {"shortcut_gain", sublayers,
+              "what the shortcut alone carries: |s|·mean over tokens of rms(γ)/σ_ε", flags | kAdded}}};
 }
 
 }  // namespace normscope

@@ -26,6 +26,16 @@ namespace normscope {
 /// arithmetic and no approximation: the branch's factor is what remains of the measured gradient once the
 /// other two are known.
 ///
+/// What the shortcut alone carries: shortcut_gain = |s|·|gate at the output|·mean over tokens of rms(γ)/σ_ε,
+/// rms(γ) = √(Σγ²/d) and σ_ε those of the post norm (both 1 without one; NaN of a kind that is not γ/σ). It
+/// is 0 where s = 0. rms(γ)/σ_ε is the factor of the norm's VJP on a gradient of no particular direction,
+/// apart from the two of d directions that it erases ([N] §2); forwards it is the factor of h_k in h_{k+1}.
+/// Unlike grad_norm it does not depend on the gradient's direction. The product over the sub-layers is the
+/// share of a signal that reaches the last layer without a branch: with branches of unit variance,
+/// uncorrelated with the stream, it is (1 + 1/α²)^(-D) for LN(αx + f(x)), 0.11 for DeepNorm's α = (2D)^(1/4)
+/// at D = 12, and (1 + α²)^(-D) = 5.6e-10 for α on the wrong side, LN(x + αf(x)). The first post norm also
+/// undoes the scale of the embedding: its factor is large where that is small.
+///
 /// In a parallel layer both branches leave from the layer's input: the feed-forward sub-layer has the layer's
 /// norm and gate in grad_norm and 1 in the other two, attention the layer's shortcut, and its grad_branch is
 /// that of both branches.

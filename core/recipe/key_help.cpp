@@ -133,7 +133,9 @@ constexpr KeyHelp kRows[] = {
      "PyTorch: matmuls and activations are rounded; weights, norms, softmax and\nresidual sums stay FP32."},
     {"steps", "Steps of the run; the schedule ends with them."},
     {"seed", "Of the initial weights and the batches. Runs with the same seed see the same text."},
-    {"validate.every", "Steps between two held-out losses; 0 = none."},
+    {"validate.every",
+     "Steps between two held-out losses, each of the same 64 sequences; the last step has one, too. 0 = "
+     "none."},
     {"checkpoint.every", "Steps between two live checkpoints; 0 = automatic."},
     {"checkpoint.keep", "Live checkpoints that are kept."},
     {"probes.id",

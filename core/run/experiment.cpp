@@ -10,6 +10,7 @@
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
 #include "core/stack/warnings.h"
+#include "core/train/overflow_event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -168,6 +169,7 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     delta.steps.push_back({now.step,
                            {{"loss", now.loss},
                             {"val_loss", now.val_loss},
+                            {"val_loss_error", now.val_loss_error},
                             {"grad_norm", now.grad_norm},
                             {"grad_ratio", now.gradient_ratio},
                             {"lr", now.lr},
@@ -178,9 +180,7 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     if (recipe_.train.precision == Precision::Fp16)
         delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
     if (now.overflowed)
-        delta.events.push_back(
-            {now.step, "overflow",
-             "gradient overflows FP16 at loss scale " + plain_number(now.loss_scale) + ": update left out"});
+        delta.events.push_back({now.step, kOverflowEvent, overflow_text(now.overflow_place, now.loss_scale)});
     if (const auto spike = spikes_.add(now.loss, now.grad_norm))
         delta.events.push_back({now.step, "spike", *spike});
 }
@@ -273,8 +273,8 @@ RunDelta Experiment::set_watch(const std::vector<WatchSpec>& watch) {
 }
 
 std::vector<std::string> Experiment::columns(Precision precision) {
-    std::vector<std::string> names{"loss",        "val_loss",     "grad_norm", "grad_ratio", "lr",
-                                   "temperature", "tokens_per_s", "step_ms",   "probe_ms"};
+    std::vector<std::string> names{"loss", "val_loss",    "val_loss_error", "grad_norm", "grad_ratio",
+                                   "lr",   "temperature", "tokens_per_s",   "step_ms",   "probe_ms"};
     if (precision == Precision::Fp16) names.push_back("loss_scale");
     return names;
 }

@@ -61,7 +61,7 @@ class RunCheck {
 
     void check_column(const std::string& name, const std::vector<double>& values) {
         const bool may_be_nan = name != "loss" && name != "lr" && name != "temperature";
-        const bool measured = name == "loss" || name == "grad_norm" || name == "val_loss";
+        const bool measured = name == "loss" || name == "grad_norm" || name.starts_with("val_loss");
         for (std::size_t row = 0; row < values.size(); ++row) {
             if (std::isfinite(values[row]) || (may_be_nan && std::isnan(values[row])) ||
                 (measured && diverged_))

@@ -29,9 +29,11 @@ bool same_number(const std::optional<double>& a, const std::optional<double>& b)
     return a.has_value() == b.has_value() && (!a || *a == *b || (std::isnan(*a) && std::isnan(*b)));
 }
 
-/// The same results; the time is measured.
+/// The same results; the time is measured, and an earlier version took no held-out loss.
 bool agree(const SweepRow& a, const SweepRow& b) {
-    return a.state == b.state && a.steps == b.steps && same_number(a.final_loss, b.final_loss) &&
+    const bool comparable = a.held_out_loss && b.held_out_loss;
+    return (!comparable || same_number(a.held_out_loss, b.held_out_loss)) && a.state == b.state &&
+           a.steps == b.steps && same_number(a.final_loss, b.final_loss) &&
            same_number(a.best_loss, b.best_loss) && a.diverged_at == b.diverged_at;
 }
 

@@ -2,6 +2,7 @@
 #include "core/sweep/sweep_results.h"
 
 #include "core/base/error.h"
+#include "core/findings/held_out_loss.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
@@ -14,8 +15,9 @@ namespace normscope {
 
 namespace {
 
-const std::vector<std::string> kColumns{"seed",      "state",       "steps",   "final_loss",
-                                        "best_loss", "diverged_at", "seconds", "recording"};
+constexpr const char* kHeldOutColumn = "held_out_loss";
+const std::vector<std::string> kColumns{"seed",         "state",       "steps",   "final_loss", "best_loss",
+                                        kHeldOutColumn, "diverged_at", "seconds", "recording"};
 
 /// The lowest mean of `window` losses in a row; NaN where none is finite.
 double lowest_mean(const std::vector<double>& losses, std::size_t window) {
@@ -55,6 +57,24 @@ std::vector<std::string> header_of(const SweepSpec& spec) {
     return names;
 }
 
+/// The place of held_out_loss among the fields of a row.
+std::size_t place_of_held_out(const SweepSpec& spec) {
+    const auto at = std::find(kColumns.begin(), kColumns.end(), kHeldOutColumn);
+    return spec.grid.size() + static_cast<std::size_t>(at - kColumns.begin());
+}
+
+/// Gives the records of a version without the column held_out_loss an empty one.
+void complete_columns(const SweepSpec& spec, std::vector<std::vector<std::string>>& records) {
+    const std::vector<std::string> header = header_of(spec);
+    std::vector<std::string> earlier = header;
+    const auto at = static_cast<std::ptrdiff_t>(place_of_held_out(spec));
+    earlier.erase(earlier.begin() + at);
+    if (records.empty() || records.front() != earlier) return;
+    for (std::vector<std::string>& fields : records)
+        if (fields.size() == earlier.size()) fields.insert(fields.begin() + at, std::string());
+    records.front() = header;
+}
+
 std::string optional_number(const std::optional<double>& value) {
     return value ? short_number_text(*value) : "";
 }
@@ -65,7 +85,7 @@ std::vector<std::string> fields_of(const SweepRun& run, const SweepRow& row, boo
     if (timed && row.seconds) std::snprintf(seconds, sizeof seconds, "%.3f", *row.seconds);
     for (const std::string& text :
          {std::to_string(run.seed), std::string(run_state_word(row.state)), std::to_string(row.steps),
-          optional_number(row.final_loss), optional_number(row.best_loss),
+          optional_number(row.final_loss), optional_number(row.best_loss), optional_number(row.held_out_loss),
           row.diverged_at ? std::to_string(*row.diverged_at) : std::string(), std::string(seconds),
           row.recording})
         fields.push_back(text);
@@ -121,9 +141,11 @@ std::optional<Number> optional_of(const std::string& text, const std::string& wh
 }  // namespace
 
 SweepRow sweep_row(const SweepRun& run, const RunData& recorded) {
-    SweepRow row{
-        run.index, recorded.outcome.state, static_cast<std::int64_t>(recorded.steps.rows()), {}, {}, {},
-        {},        run.recording};
+    SweepRow row;
+    row.run = run.index;
+    row.state = recorded.outcome.state;
+    row.steps = static_cast<std::int64_t>(recorded.steps.rows());
+    row.recording = run.recording;
     if (const auto* losses = recorded.steps.find("loss"); losses && !losses->empty()) {
         const std::size_t window = std::min(kLossWindow, losses->size());
         double sum = 0;
@@ -131,6 +153,8 @@ SweepRow sweep_row(const SweepRun& run, const RunData& recorded) {
         row.final_loss = sum / static_cast<double>(window);
         row.best_loss = lowest_mean(*losses, window);
     }
+    const auto held_out = held_out_loss(recorded);
+    if (held_out && row.state != RunState::Diverged) row.held_out_loss = held_out->loss;
     if (recorded.outcome.state == RunState::Diverged) row.diverged_at = recorded.outcome.step;
     row.seconds = (sum_of(recorded.steps.find("step_ms")) + sum_of(recorded.steps.find("probe_ms"))) / 1e3;
     return row;
@@ -148,7 +172,8 @@ std::string results_csv(const SweepSpec& spec, const std::vector<SweepRun>& runs
 
 std::vector<SweepRow> parse_results(const SweepSpec& spec, const std::vector<SweepRun>& runs,
                                     const std::string& csv, const std::string& where) {
-    const auto records = records_of(csv);
+    auto records = records_of(csv);
+    complete_columns(spec, records);
     if (records.empty() || records[0] != header_of(spec))
         throw InputError(where + ": damaged: does not begin with the columns of this sweep, or is cut off");
     std::map<std::vector<std::string>, const SweepRun*> by_fields;  // values and seed
@@ -176,9 +201,10 @@ std::vector<SweepRow> parse_results(const SweepSpec& spec, const std::vector<Swe
                      number_of<std::int64_t>(rest[1], at),
                      optional_of<double>(rest[2], at),
                      optional_of<double>(rest[3], at),
-                     optional_of<std::int64_t>(rest[4], at),
-                     optional_of<double>(rest[5], at),
-                     rest[6]};
+                     optional_of<double>(rest[4], at),
+                     optional_of<std::int64_t>(rest[5], at),
+                     optional_of<double>(rest[6], at),
+                     rest[7]};
         if (!row.recording.empty() && row.recording != run->second->recording)
             throw InputError(at + ": recording: \"" + row.recording + "\" is not " + run->second->recording);
         rows.push_back(std::move(row));

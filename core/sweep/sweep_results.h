@@ -22,6 +22,10 @@ struct SweepRow {
     /// Mean training loss of the last 20 steps, and the lowest mean of 20 in a row (of fewer in a shorter
     /// run), nat. Nullopt without a step.
     std::optional<double> final_loss, best_loss;
+    /// The last held-out loss of the run (core/findings/held_out_loss.h), that of its last step where it made
+    /// all. Nullopt where none was taken, after a divergence, whose last one is of the weights before it, and
+    /// in a results.csv of an earlier version.
+    std::optional<double> held_out_loss;
     std::optional<std::int64_t> diverged_at;  ///< the step, where state is diverged
     std::optional<double> seconds;            ///< measured: of the recorded steps and samples
     std::string recording;                    ///< SweepRun::recording; empty where the run failed before it
@@ -31,15 +35,16 @@ struct SweepRow {
 /// The row of a recorded run: a function of the recording alone.
 SweepRow sweep_row(const SweepRun& run, const RunData& recorded);
 
-/// The text of results.csv: the keys of the grid, seed, state, steps, final_loss, best_loss, diverged_at,
-/// seconds, recording; the rows in the order of the grid. Numbers have the digits that give back the same
-/// double, seconds three decimals. All columns but `seconds` depend on the specification alone; where `timed`
-/// is false, it is empty.
+/// The text of results.csv: the keys of the grid, seed, state, steps, final_loss, best_loss, held_out_loss,
+/// diverged_at, seconds, recording; the rows in the order of the grid. Numbers have the digits that give back
+/// the same double, seconds three decimals. All columns but `seconds` depend on the specification alone;
+/// where `timed` is false, it is empty.
 std::string results_csv(const SweepSpec& spec, const std::vector<SweepRun>& runs,
                         const std::vector<SweepRow>& rows, bool timed);
 
-/// The inverse; the rows in the order of the grid. Throws InputError with the line that is damaged, or that
-/// is no row of this sweep; `where` begins the message.
+/// The inverse; the rows in the order of the grid. Of earlier versions without the column held_out_loss, too.
+/// Throws InputError with the line that is damaged, or that is no row of this sweep; `where` begins the
+/// message.
 std::vector<SweepRow> parse_results(const SweepSpec& spec, const std::vector<SweepRun>& runs,
                                     const std::string& csv, const std::string& where);
 

@@ -3,8 +3,12 @@
 
 #include "core/backend/step_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace normscope {
 
@@ -27,10 +31,63 @@ class Search {
     Buffer<std::int64_t> place_;
 };
 
+/// "layer 3 ffn.w2", "head.weight": tensors count layers from 0, texts from 1.
+std::string place_of(const TensorInfo& tensor) {
+    if (tensor.layer < 0) return tensor.name;
+    const std::string block = "blocks." + std::to_string(tensor.layer) + ".";
+    return "layer " + std::to_string(tensor.layer + 1) + " " + tensor.name.substr(block.size());
+}
+
+/// The place of a tensor in the backward pass of its sub-layer; the smaller comes first.
+int backward_rank(const std::string& name) {
+    static constexpr const char* kOrder[] = {".gate", ".norm_post.", ".scale", ".norm_out."};
+    static constexpr const char* kSecond[] = {".wo", ".bo", ".w2", ".b2", ".w_down", ".b_down"};
+    int rank = 0;
+    for (const char* part : kOrder) {
+        if (name.find(part) != std::string::npos) return rank;
+        ++rank;
+    }
+    for (const char* matrix : kSecond)
+        if (name.ends_with(matrix)) return rank;
+    if (name.find(".q_norm.") != std::string::npos || name.find(".k_norm.") != std::string::npos)
+        return rank + 1;
+    return name.find(".norm_in.") != std::string::npos ? rank + 3 : rank + 2;
+}
+
+/// All tensors as the backward pass reaches them, from the head down. A tied head is the embedding.
+std::vector<const TensorInfo*> backward_order(const ParameterTable& table) {
+    const int layers = static_cast<int>(table.attention.size());
+    const auto key = [&](const TensorInfo& t) {
+        const bool above = t.name.starts_with("final_norm") || t.name.starts_with("head");
+        const int layer = t.layer >= 0 ? t.layer : above ? layers : -1;
+        // A gate is shared by the sub-layers of its layer: the second one reaches it first.
+        const int sublayer = t.layer >= 0 && t.sublayer < 0 ? 1 : t.sublayer;
+        const int outside = t.name.starts_with("head")                  ? 0
+                            : t.name.find("_norm") != std::string::npos ? 1
+                                                                        : 2;
+        return std::tuple(-layer, -sublayer, t.layer >= 0 ? backward_rank(t.name) : outside);
+    };
+    std::vector<const TensorInfo*> order;
+    for (const TensorInfo& t : table.tensors()) order.push_back(&t);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const TensorInfo* a, const TensorInfo* b) { return key(*a) < key(*b); });
+    return order;
+}
+
+/// The first tensor in that order whose gradient is not finite, with the value; null where all are. Frozen
+/// tensors have no part in the norm.
+template <class T>
+std::pair<const TensorInfo*, double> first_bad_tensor(Search<T>& search, const ParameterTable& table,
+                                                      const T* gradients) {
+    for (const TensorInfo* t : backward_order(table))
+        if (!t->frozen)
+            if (const auto bad = search.first(gradients + t->offset, t->count)) return {t, *bad};
+    return {nullptr, 0};
+}
+
 Outcome diverged(std::int64_t step, int layer, const std::string& operation, double value) {
     std::string where;
     if (layer >= 0) where.append("layer ").append(std::to_string(layer + 1)).append(" ");
-    // Tensors count layers from 0, texts from 1.
     const std::string block = "blocks." + std::to_string(layer) + ".";
     const std::size_t at = operation.find(block);
     where.append(at == std::string::npos ? operation
@@ -89,13 +146,20 @@ std::optional<Outcome> first_bad_value(const Transformer<T>& model, const Tape<T
         return diverged(step, -1, "head", *bad);
     if (const auto bad = search.first(tape.losses, R)) return diverged(step, -1, "loss", *bad);
     if (gradients)
-        for (std::size_t i = model.table().tensors().size(); i-- > 0;) {
-            const TensorInfo& t = model.table().tensors()[i];
-            if (const auto bad = search.first(gradients + t.offset, t.count))
-                return diverged(step, t.layer, "gradient of " + t.name, *bad);
-        }
+        if (const auto [tensor, bad] = first_bad_tensor(search, model.table(), gradients); tensor)
+            return diverged(step, tensor->layer, "gradient of " + tensor->name, bad);
     return std::nullopt;
 }
+
+template <class T>
+std::string first_bad_gradient(const Transformer<T>& model, const T* gradients) {
+    Search<T> search(model.device());
+    const TensorInfo* tensor = first_bad_tensor(search, model.table(), gradients).first;
+    return tensor ? place_of(*tensor) : std::string();
+}
+template std::string first_bad_gradient(const Transformer<float>&, const float*);
+template std::string first_bad_gradient(const Transformer<double>&, const double*);
+
 template std::optional<Outcome> first_bad_value(const Transformer<float>&, const Tape<float>&, const float*,
                                                 std::int64_t);
 template std::optional<Outcome> first_bad_value(const Transformer<double>&, const Tape<double>&,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace normscope {
 
@@ -15,5 +16,10 @@ namespace normscope {
 template <class T>
 std::optional<Outcome> first_bad_value(const Transformer<T>&, const Tape<T>&, const T* gradients,
                                        std::int64_t step);
+
+/// "layer 3 ffn.w2": the first tensor, in the order of the backward pass, whose gradient has a value that is
+/// not finite; empty where there is none. `gradients` is the arena, of the device.
+template <class T>
+std::string first_bad_gradient(const Transformer<T>&, const T* gradients);
 
 }  // namespace normscope

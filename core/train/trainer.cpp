@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/trainer.h"
 
+#include "core/base/statistics.h"
 #include "core/model/gradient_ratio.h"
+#include "core/model/sequence_losses.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
 #include "core/train/schedule.h"
@@ -16,11 +18,18 @@ namespace normscope {
 
 namespace {
 
-constexpr int kHeldOutBatches = 4;
-
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The sequences first … first + count − 1.
+Batch part_of(const Batch& batch, int first, int count) {
+    const auto cut = [&](const std::vector<std::int32_t>& ids) {
+        const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(first) * batch.length;
+        return std::vector<std::int32_t>(begin, begin + static_cast<std::ptrdiff_t>(count) * batch.length);
+    };
+    return {count, batch.length, cut(batch.tokens), cut(batch.targets)};
 }
 
 }  // namespace
@@ -90,14 +99,18 @@ Batch Trainer<T>::probe_batch(int sequences, int length) const {
 }
 
 template <class T>
-double Trainer<T>::held_out_loss(ThreadPool& pool) {
-    double sum = 0;
-    for (int i = 0; i < kHeldOutBatches; ++i) {
-        const Batch batch = corpus_->held_out_batch(train_.seed, 1 + i, train_.batch, model_.spec().context);
+std::vector<double> Trainer<T>::held_out_losses(ThreadPool& pool) {
+    // Drawn at once, so that they do not depend on the batch size; passed in batches of the run's size, so
+    // that they need no more memory than its steps. Index 0 is the probes' batch.
+    const Batch all = corpus_->held_out_batch(train_.seed, 1, kHeldOutSequences, model_.spec().context);
+    std::vector<double> losses;
+    for (int first = 0; first < kHeldOutSequences; first += train_.batch) {
+        const Batch batch = part_of(all, first, std::min(train_.batch, kHeldOutSequences - first));
         model_.forward(batch, tape_, pool, Probabilities::WhereNeeded);
-        sum += tape_.mean_loss();
+        const std::vector<double> of_batch = sequence_losses(tape_);
+        losses.insert(losses.end(), of_batch.begin(), of_batch.end());
     }
-    return sum / kHeldOutBatches;
+    return losses;
 }
 
 template <class T>
@@ -199,12 +212,14 @@ typename Trainer<T>::Launched Trainer<T>::launch(std::int64_t step, ThreadPool& 
     Launched launched;
     StepNumbers& now = launched.numbers;
     now.step = step;
-    now.val_loss = std::numeric_limits<double>::quiet_NaN();
+    now.val_loss = now.val_loss_error = std::numeric_limits<double>::quiet_NaN();
     now.lr = learning_rate(train_.schedule, knobs_.lr, step, train_.steps);
     now.temperature = model_.numerics.temperature;
     if (train_.validate_every > 0 && (step % train_.validate_every == 0 || step + 1 >= train_.steps)) {
         const auto start = Clock::now();
-        now.val_loss = held_out_loss(pool);
+        const std::vector<double> losses = held_out_losses(pool);
+        now.val_loss = mean(losses);
+        now.val_loss_error = standard_error(losses);
         launched.held_out_seconds = seconds_since(start);
     }
     enqueue(launched, pool);
@@ -219,6 +234,8 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
     now.grad_norm = report.grad_norm;
     now.loss_scale = report.loss_scale;
     now.overflowed = rule_.scales_loss && std::isfinite(now.loss) && !std::isfinite(now.grad_norm);
+    if (report.event == StepEvent::Skipped && !runs_ahead())
+        now.overflow_place = first_bad_gradient(model_, gradients_.total().data());
     loss_scale_ = report.after;
     read_hidden_states(static_cast<const double*>(launched.hidden_squares->wait()), now);
     now.gradient_ratio = gradient_ratio(now.hidden_gradient);
@@ -240,7 +257,7 @@ template <class T>
 std::vector<StepNumbers> Trainer<T>::steps(ThreadPool& pool, std::int64_t count) {
     if (ended()) upload_control();  // of a device that has stopped
     outcome_.state = RunState::Running;
-    const int ahead = model_.device().capabilities().host_readable ? 0 : kAhead;
+    const int ahead = runs_ahead() ? kAhead : 0;
     const std::int64_t end = std::max(step_ + 1, std::min<std::int64_t>(step_ + count, train_.steps));
     std::deque<Launched> launched;
     std::vector<StepNumbers> done;

@@ -21,12 +21,16 @@
 
 namespace normscope {
 
+/// The held-out loss is the mean over so many sequences, the same at every step and for every batch size.
+inline constexpr int kHeldOutSequences = 64;
+
 /// The values of one step. `loss` and the gradient are those of the weights before the update; the loss is
 /// the cross-entropy alone, without the z-loss.
 struct StepNumbers {
     std::int64_t step = 0;
     double loss = 0;                 ///< mean over the step's tokens, nat
-    double val_loss = 0;             ///< held-out loss where it is due, else NaN
+    double val_loss = 0;             ///< mean over kHeldOutSequences where it is due, else NaN
+    double val_loss_error = 0;       ///< its standard error over the sequences; NaN with it
     double grad_norm = 0;            ///< before clipping
     double gradient_ratio = 0;       ///< first/last (core/model/gradient_ratio.h) on the training batch
     std::vector<double> hidden_rms;  ///< [2D+1] root mean square of every hidden state over the step's tokens
@@ -34,7 +38,10 @@ struct StepNumbers {
     double lr = 0, temperature = 0;
     double loss_scale = 1;  ///< of this step's backward pass; other than 1 in FP16 only
     bool overflowed =
-        false;           ///< the scaled gradient was not finite: the update was skipped, the scale halved
+        false;  ///< the scaled gradient was not finite: the update was skipped, the scale halved
+    /// "layer 3 ffn.w2": where overflowed, the tensor whose gradient did first in the backward pass. Empty on
+    /// a device that is given steps ahead (kAhead): the gradients are those of later steps by then.
+    std::string overflow_place;
     double seconds = 0;  ///< of the step, held-out loss not included
 };
 
@@ -123,10 +130,13 @@ class Trainer {
     /// Waits for the results of a step, the next one of this trainer; true where the run continues.
     bool finish(Launched&, ThreadPool&);
 
-    double held_out_loss(ThreadPool&);
+    /// The mean loss of each of the kHeldOutSequences, of the current weights.
+    std::vector<double> held_out_losses(ThreadPool&);
     /// From the sums of the step's passes, without the loss scale.
     void read_hidden_states(const double* squares, StepNumbers&) const;
     void prepare_numerics(std::int64_t step);
+    /// Whether steps() gives the device steps before an earlier one has been read.
+    bool runs_ahead() const { return !model_.device().capabilities().host_readable; }
     /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
     /// The batches and knobs of a step.

@@ -68,10 +68,10 @@ class CliSweepTest : public QObject {
     }
 
     void output() {
-        QVERIFY2(
-            whole().startsWith("stack.scheme,optimizer.lr,seed,state,steps,final_loss,best_loss,diverged_at,"
-                               "seconds,recording\npost,0.001,42,"),
-            qPrintable(whole()));
+        QVERIFY2(whole().startsWith(
+                     "stack.scheme,optimizer.lr,seed,state,steps,final_loss,best_loss,held_out_loss,"
+                     "diverged_at,seconds,recording\npost,0.001,42,"),
+                 qPrintable(whole()));
         QCOMPARE(whole().count('\n'), qsizetype(9));
         const CliResult again = run_cli(arguments(path("whole")) + QStringList{"--untimed"});
         QCOMPARE(again.code, 0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
+#include "core/findings/held_out_loss.h"
 #include "core/findings/watched.h"
+#include "core/train/overflow_event.h"
 #include "tests/findings/sample_data.h"
 #include "tests/support/test_main.h"
 
@@ -68,6 +70,38 @@ class FindingsTest : public QObject {
         QVERIFY(sentences(r, 100).front().endsWith("and below that of token pairs, 2.87"));
     }
 
+    /// The newest that was taken by then, of how many sequences, with its standard error; a recording of an
+    /// earlier version has neither.
+    void theHeldOutLossIsThatOfItsStep() {
+        RunData r = sample::run("A");
+        for (int i = 0; i < 8; ++i)
+            r.steps.append({i,
+                            {{"loss", 2.5},
+                             {"val_loss", i % 3 == 0 ? 2 + 0.1 * i : std::nan("")},
+                             {"val_loss_error", i % 3 == 0 ? 0.0213 : std::nan("")}}});
+        QCOMPARE(held_out_loss(r)->loss, 2.6);
+        QCOMPARE(held_out_loss(r)->sequences, 64);
+        QCOMPARE(held_out_loss(r, 5)->step, std::int64_t{3});
+        QCOMPARE(held_out_loss(r, 5)->loss, 2.3);
+        QCOMPARE(
+            sentences(r, 5).front(),
+            QString("A has a loss of 2.5 nat (mean of steps 0 to 5); held-out loss 2.3 ± 0.021 nat at step "
+                    "3, mean of 64 held-out sequences"));
+        r.unigram_entropy = 2.9;
+        r.bigram_entropy = 2;
+        QVERIFY(
+            sentences(r, 5).front().endsWith("that of token pairs, 2; held-out loss 2.3 ± 0.021 nat at "
+                                             "step 3, mean of 64 held-out sequences"));
+        r.steps.names[2] = "other";
+        QCOMPARE(held_out_loss(r)->sequences, 0);
+        QVERIFY(
+            sentences(r, 5).front().endsWith("; held-out loss 2.3 nat at step 3, mean of the held-out "
+                                             "sequences"));
+        for (double& loss : r.steps.columns[1]) loss = std::nan("");  // validate.every is 0
+        QVERIFY(!held_out_loss(r));
+        QVERIFY(!sentences(r, 5).front().contains("held-out"));
+    }
+
     void nothingIsCausedByWhatWasNotMeasured() {
         // The gain 1/σ of the norms alone was once given as the cause of a small gradient.
         RunData r = sample::run("Post-LN");
@@ -103,6 +137,13 @@ class FindingsTest : public QObject {
             sentences(r, 2).last(),
             QString("1 update was skipped by step 2: the scaled gradient overflowed FP16, first at step 1"));
         QVERIFY(!sentences(r, 0).join("").contains("skipped"));
+        QCOMPARE(overflow_text("", 256),
+                 std::string("gradient overflows FP16 at loss scale 256: update left out"));
+        QVERIFY(overflow_place(overflow_text("", 65536)).empty());
+        r.events[0].text = overflow_text("layer 3 ffn.w2", 65536);
+        r.events[2].text = overflow_text("head.weight", 32768);
+        QVERIFY(
+            sentences(r, 9).last().endsWith("overflowed FP16, first at step 1: gradient of layer 3 ffn.w2"));
     }
 
     void theOrderIsThatOfTheSteps() {
@@ -158,6 +199,42 @@ class FindingsTest : public QObject {
             QStringList{"θ is more than 1 % below a uniform row's in 30 % of the attention rows at step 0"});
         r.probes["theta"].front().arrays.front().data = {NAN};
         QCOMPARE(sentences(r, 0), QStringList{"θ is not finite in any head at step 0"});
+    }
+
+    /// From 50 nat on, against step 0.
+    void logitsThatMovedTogether() {
+        RunData r = sample::run("A");
+        const auto add = [&](std::int64_t step, double log_z) {
+            sample::add(r, "gradients", step, {{"log_z", {}, {log_z}, {}, "nat"}});
+        };
+        add(0, 3.3);
+        add(8, 53.2);
+        QVERIFY(sentences(r, 8).isEmpty());
+        add(16, -996.7);
+        QCOMPARE(sentences(r, 20),
+                 QStringList{
+                     "log Z of the logits drifted by -1000 nat, which the loss does not see: -996.7 at step "
+                     "16, 3.3 at step 0"});
+        auto& arrays = r.probes["gradients"].back().arrays;
+        arrays.push_back({"log_z_spread", {}, {0.52}, {}, "nat"});
+        arrays.push_back({"max_logit", {}, {1003}, {}, "nat"});
+        QVERIFY(sentences(r, 20).front().endsWith(
+            "3.3 at step 0; over tokens it varies by 0.52, the largest |logit| is 1003"));
+        r.probes["gradients"].erase(r.probes["gradients"].begin());  // it does not begin at step 0
+        QVERIFY(sentences(r, 20).isEmpty());
+    }
+
+    void shortcutsThatCarryNextToNothing() {
+        RunData r = sample::run("A");
+        sample::add(r, "residual", 4, {sample::vector("shortcut_gain", {1e-9, 1, 0.1, 0.1, 0.2, 0.5})});
+        QVERIFY(sentences(r, 4).isEmpty());  // 0.001 from layer 1 on
+        sample::add(r, "residual", 8, {sample::vector("shortcut_gain", {36, 1, 0.1, 0.1, 0.02, 0.5})});
+        QCOMPARE(sentences(r, 9),
+                 QStringList{"Through shortcuts alone 0.0001 of the signal after layer 1 reaches "
+                             "layer 3 at step 8: over 4 sub-layers 0.1 each, the shortcut's factor "
+                             "÷ σ of the norm after the sum"});
+        r.probes["residual"].back().arrays[0].data[3] = NAN;  // a selection of places
+        QVERIFY(sentences(r, 9).isEmpty());
     }
 
     void withoutProbesOnlyTheOutcomeIsReported() {

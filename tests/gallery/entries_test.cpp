@@ -68,6 +68,18 @@ class EntriesTest : public QObject {
         }
     }
 
+    void heldOutLoss() {
+        const QString text =
+            replaced(R"("effect": "ratio", "quantity": {"probe": "growth", "array": "ma", "over": "last"})",
+                     R"("effect": "difference", "quantity": "held_out_loss")");
+        const GalleryMeasure measure = read_gallery_entry("e-x", text.toStdString()).measures.front();
+        QVERIFY(measure.quantity.kind == GalleryQuantity::Kind::HeldOutLoss);
+        QVERIFY(measure.quantity == measure.against_quantity);
+        QCOMPARE(measure.unit, std::string("nat"));
+        QCOMPARE(measure.interest, 0.01);  // as of training losses
+        QCOMPARE(measure.quantity.title(), std::string("held-out loss"));
+    }
+
     /// Every run of a sweep is of use to a measure, directly or as the cell that another is compared with;
     /// cells that only fill up a grid of two keys are the exception.
     void everyMeasureHasItsRuns() {

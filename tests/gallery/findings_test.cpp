@@ -286,6 +286,11 @@ class FindingsTest : public QObject {
         SweepRow row;
         row.final_loss = 1.5;
         QCOMPARE(value_in(run, {}, row), std::optional(1.5));
+        GalleryQuantity held_out;
+        held_out.kind = Kind::HeldOutLoss;
+        QVERIFY(!value_in(run, held_out, row));
+        row.held_out_loss = 1.75;
+        QCOMPARE(value_in(run, held_out, row), std::optional(1.75));
         RunData spiky;
         spiky.events = {{3, "spike", ""}, {4, "knob", ""}, {9, "spike", ""}};
         GalleryQuantity spikes;

@@ -8,6 +8,7 @@
 #include "tests/support/test_main.h"
 
 #include <QtTest>
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -342,6 +343,101 @@ class ResidualTest : public QObject {
         QVERIFY(near(values(found, "branch_ratio_error")[2],
                      std::sqrt(squares / (kSequences - 1) / kSequences), 1e-10));
         for (const double e : values(found, "grad_norm_error")) QVERIFY(e > 0);
+    }
+
+    /// What the shortcut alone carries, from the sums on the tape.
+    void theShortcutsGainIsThatOfItsNorm_data() { add_stacks(); }
+    void theShortcutsGainIsThatOfItsNorm() {
+        const StackSpec spec = fetch_stack();
+        const auto model = model_of<double>(spec);
+        const Batch batch = batch_of();
+        ProbeInput<double> input(model, batch, pool_, 0);
+        const ProbeResult found = probe_residual(input);
+        for (std::size_t k = 0; k < 6; ++k) {
+            const SublayerRule& rule = model.rules()[k];
+            const bool second = spec.layout == Layout::Parallel && k % 2 == 1;
+            const bool first = spec.layout == Layout::Parallel && k % 2 == 0;
+            const auto& at = k % 2 == 0 ? static_cast<const SublayerOffsets&>(model.table().attention[k / 2])
+                                        : model.table().feed_forward[k / 2];
+            double gate = 1;
+            if (spec.gpas.enabled && !spec.gpas.stop_gradient) {
+                const double g = model.parameters()[at.gate];
+                gate = 1 - g / (1 + std::exp(-g));
+            }
+            double expected = second ? 1 : std::abs(rule.a);
+            if (!second && (rule.gate == GateSite::Shortcut || rule.gate == GateSite::Input))
+                expected *= std::abs(gate);
+            if (rule.gate == GateSite::Output && !first) expected *= std::abs(gate);
+            if (rule.post) {
+                double gamma = 0, gain = 0;
+                for (std::size_t i = 0; i < kWidth; ++i)
+                    gamma += std::pow(model.parameters()[at.norm_post.weight + i], 2) / kWidth;
+                for (std::size_t r = 0; r < kSequences * kTokens; ++r) {
+                    const double* z = input.tape().sublayers[k].z + r * kWidth;
+                    double mean = 0, variance = 0;
+                    for (int i = 0; i < kWidth; ++i) mean += z[i] / kWidth;
+                    for (int i = 0; i < kWidth; ++i) variance += (z[i] - mean) * (z[i] - mean) / kWidth;
+                    gain += 1 / std::sqrt(variance + spec.norm.eps) / (kSequences * kTokens);
+                }
+                expected *= std::sqrt(gamma) * gain;
+            }
+            const double got = values(found, "shortcut_gain")[k];
+            QVERIFY2(std::abs(got - expected) <= 1e-12 * expected,
+                     qPrintable(QString("%1: %2, not %3").arg(k).arg(got).arg(expected)));
+        }
+    }
+
+    /// Branches of unit variance, orthogonal to the stream and to each other: what reaches the last layer is
+    /// 0.108 for DeepNorm's α on the shortcut, and 5.6e-10 for α on the branch.
+    void whatTheShortcutsOfDeepNormCarry() {
+        constexpr int depth = 12, width = 64;
+        const double alpha = std::pow(2.0 * depth, 0.25);
+        const auto share_of = [&](bool on_the_branch) {
+            StackSpec s;
+            s.depth = depth;
+            s.d_model = width;
+            s.heads = 1;
+            s.context = 4;
+            s.position = Position::None;
+            s.scheme = on_the_branch ? Scheme::Custom : Scheme::DeepNorm;
+            s.norm.eps = 1e-12;
+            complete(s, 9);
+            for (int layer = 0; on_the_branch && layer < depth; ++layer) {
+                const RuleOverride rule{false, false, true, 1.0, alpha};
+                s.layers.push_back({layer, rule, rule});
+            }
+            Transformer<double> model(s, 1);
+            // Rows of a Hadamard matrix: of mean 0 (but for row 0), of entries ±1.
+            const auto set = [&](std::size_t offset, std::size_t row) {
+                for (std::size_t i = 0; i < width; ++i)
+                    model.parameters()[offset + i] = std::popcount(row & i) % 2 == 0 ? 1 : -1;
+            };
+            for (std::size_t token = 0; token < 9; ++token)
+                set(model.table().tok_emb + token * width, 25 + token);
+            for (std::size_t layer = 0; layer < depth; ++layer) {
+                const auto& attention = model.table().attention[layer];
+                const auto& ffn = model.table().feed_forward[layer];
+                const auto ffn_width = static_cast<std::size_t>(s.d_ff);
+                std::fill_n(model.parameters().begin() + static_cast<std::ptrdiff_t>(attention.wo),
+                            width * width, 0.0);
+                std::fill_n(model.parameters().begin() + static_cast<std::ptrdiff_t>(ffn.w2),
+                            ffn_width * width, 0.0);
+                set(attention.bo, 1 + 2 * layer);
+                set(ffn.b2, 2 + 2 * layer);
+            }
+            Batch batch{2, 4, {0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7, 8}};
+            ProbeInput<double> input(model, batch, pool_, 0);
+            const ProbeResult found = probe_residual(input);
+            double share = 1;
+            for (const double gain : values(found, "shortcut_gain")) share *= gain;
+            return share;
+        };
+        const double right = share_of(false), wrong = share_of(true);
+        QVERIFY2(near(right, std::pow(1 + 1 / (alpha * alpha), -depth), 1e-9),
+                 qPrintable(QString("%1 %2").arg(right, 0, 'g', 12).arg(wrong)));
+        QVERIFY(near(wrong, std::pow(1 + alpha * alpha, -depth), 1e-9));
+        QVERIFY2(near(right, 0.108, 0.005) && near(wrong, 5.6e-10, 0.01),
+                 qPrintable(QString("%1 %2").arg(right).arg(wrong)));
     }
 
     /// A branch that is multiplied by 0 has no direction, and gives the gradient nothing.

@@ -92,9 +92,9 @@ std::vector<std::string> places_of(const std::string& probe, const std::string& 
     const auto attention = [](std::size_t l) { return block(l) + ".attn"; };
     const auto feed_forward = [](std::size_t l) { return block(l) + ".ffn"; };
     if (probe == "gradients")
-        return array == "total" || array == "loss" ? std::vector<std::string>()
-               : array == "params"                 ? all(6, half)
-                                                   : all(7, state);
+        return array == "params"                        ? all(6, half)
+               : array == "hidden" || array == "scaled" ? all(7, state)
+                                                        : std::vector<std::string>();
     if (probe == "residual") return all(6, half);
     if (probe == "updates") return whole.labels.at("groups");
     if (probe == "null_space") return whole.labels.at("sites");

@@ -2,7 +2,9 @@
 // Runs in emulated precision and with every optimizer: watched by every probe, cut and resumed through a
 // checkpoint file.
 #include "core/base/error.h"
+#include "core/findings/findings.h"
 #include "core/run/experiment.h"
+#include "core/train/overflow_event.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
@@ -112,6 +114,15 @@ class PrecisionTest : public QObject {
         std::size_t overflows = 0;
         for (const RunEvent& event : run.events) overflows += event.kind == "overflow";
         QVERIFY2(overflows > 0 && overflows < 12, qPrintable(QString::number(overflows)));
+        // The first one names a tensor of the stack, and the finding repeats it.
+        const auto first = std::find_if(run.events.begin(), run.events.end(),
+                                        [](const RunEvent& event) { return event.kind == kOverflowEvent; });
+        const std::string place = overflow_place(first->text);
+        QVERIFY2(!place.empty(), first->text.c_str());
+        const auto all = findings(run, 11);
+        QVERIFY(std::any_of(all.begin(), all.end(), [&](const Finding& finding) {
+            return finding.text.ends_with("first at step 0: gradient of " + place);
+        }));
         QCOMPARE(scale.back(), std::ldexp(0x1p26, -static_cast<int>(overflows)));
         QVERIFY(!started(small_recipe(R"("precision": "bf16")")).header().steps.find("loss_scale"));
     }

@@ -35,11 +35,12 @@ class SweepResultsTest : public QObject {
     static RunData recorded(const std::vector<double>& losses, Outcome outcome) {
         RunData run;
         run.outcome = std::move(outcome);
-        run.steps.names = {"loss", "step_ms", "probe_ms"};
-        run.steps.columns.resize(3);
         for (std::size_t i = 0; i < losses.size(); ++i)
             run.steps.append({static_cast<std::int64_t>(i),
-                              {{"loss", losses[i]}, {"step_ms", 2.0}, {"probe_ms", i == 0 ? 500.0 : 0.0}}});
+                              {{"loss", losses[i]},
+                               {"val_loss", i % 10 == 0 ? losses[i] + 0.5 : std::nan("")},
+                               {"step_ms", 2.0},
+                               {"probe_ms", i == 0 ? 500.0 : 0.0}}});
         return run;
     }
 
@@ -62,6 +63,7 @@ class SweepResultsTest : public QObject {
         QCOMPARE(row.steps, std::int64_t(50));
         QVERIFY(std::abs(*row.final_loss - last) < 1e-12);
         QVERIFY(std::abs(*row.best_loss - best) < 1e-12 && *row.best_loss < *row.final_loss);
+        QCOMPARE(*row.held_out_loss, losses[40] + 0.5);
         QVERIFY(!row.diverged_at);
         QVERIFY(std::abs(*row.seconds - 0.6) < 1e-12);  // 50 · 2 ms and 500 ms of samples
         QCOMPARE(row.recording, run.recording);
@@ -72,6 +74,7 @@ class SweepResultsTest : public QObject {
         const SweepRow bad = sweep_row(run, recorded(losses, {RunState::Diverged, 50, "", 3}));
         QVERIFY(std::isnan(*bad.final_loss) && std::abs(*bad.best_loss - best) < 1e-12);
         QCOMPARE(*bad.diverged_at, std::int64_t(50));
+        QVERIFY(!bad.held_out_loss);  // the newest is of step 40
         const SweepRow none = sweep_row(run, recorded({}, {RunState::Failed, 0, "x", -1}));
         QVERIFY(!none.final_loss && !none.best_loss);
     }
@@ -79,6 +82,7 @@ class SweepResultsTest : public QObject {
     void csv() {
         SweepResults made = results({"optimizer.betas=[0.9,0.95],[0.8,0.9]"}, {42, 43});
         SweepRow first = row(0, RunState::Finished, 1.0 / 3);
+        first.held_out_loss = 2.0 / 3;
         first.seconds = 1.23456;
         first.recording = made.runs[0].recording;
         SweepRow second = row(3, RunState::Diverged, std::nan(""));
@@ -89,11 +93,12 @@ class SweepResultsTest : public QObject {
         const std::string csv = results_csv(made.spec, made.runs, {second, first, failed}, true);
         QCOMPARE(
             QString::fromStdString(csv),
-            QString("optimizer.betas,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
-                    "\"[0.9,0.95]\",42,finished,30,0.3333333333333333,0.3333333333333333,,1.235,"
-                    "runs/001_betas--0.9-0.95-_seed-42.h5\n"
-                    "\"[0.8,0.9]\",42,failed,0,,,,,\n"
-                    "\"[0.8,0.9]\",43,diverged,30,nan,inf,29,,\n"));
+            QString("optimizer.betas,seed,state,steps,final_loss,best_loss,held_out_loss,diverged_at,seconds,"
+                    "recording\n"
+                    "\"[0.9,0.95]\",42,finished,30,0.3333333333333333,0.3333333333333333,"
+                    "0.6666666666666666,,1.235,runs/001_betas--0.9-0.95-_seed-42.h5\n"
+                    "\"[0.8,0.9]\",42,failed,0,,,,,,\n"
+                    "\"[0.8,0.9]\",43,diverged,30,nan,inf,,29,,\n"));
         const std::vector<SweepRow> back = parse_results(made.spec, made.runs, csv, "R");
         QCOMPARE(back.size(), std::size_t(3));
         QCOMPARE(*back[0].final_loss, 1.0 / 3);  // the same double
@@ -104,6 +109,26 @@ class SweepResultsTest : public QObject {
         QCOMPARE(QString::fromStdString(csv).replace(",1.235,", ",,"), QString::fromStdString(untimed));
     }
 
+    /// The results of an earlier version, which had no held-out loss, are read and written with the column.
+    void csvWithoutHeldOutLoss() {
+        const SweepResults made = results({"stack.scheme=post,pre"}, {42});
+        const std::string earlier =
+            "stack.scheme,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
+            "post,42,diverged,30,0.5,0.25,29,1.5,\n"
+            "pre,42,finished,30,0.75,0.75,,2,\n";
+        const std::vector<SweepRow> rows = parse_results(made.spec, made.runs, earlier, "R");
+        QCOMPARE(rows.size(), std::size_t(2));
+        QVERIFY(!rows[0].held_out_loss && !rows[1].held_out_loss);
+        QCOMPARE(*rows[0].diverged_at, std::int64_t(29));
+        QCOMPARE(*rows[1].seconds, 2.0);
+        QCOMPARE(
+            QString::fromStdString(results_csv(made.spec, made.runs, rows, true)),
+            QString("stack.scheme,seed,state,steps,final_loss,best_loss,held_out_loss,diverged_at,seconds,"
+                    "recording\n"
+                    "post,42,diverged,30,0.5,0.25,,29,1.500,\n"
+                    "pre,42,finished,30,0.75,0.75,,,2.000,\n"));
+    }
+
     void damagedCsv_data() {
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
@@ -112,8 +137,8 @@ class SweepResultsTest : public QObject {
             QTest::newRow(message) << from << to << message;
         };
         row("seed,state", "state,seed", "R: damaged: does not begin with the columns of this sweep");
-        row("0.5,,,x.h5\n", "0.5,,,x", "cut off");
-        row("finished,30", "finished", "R: line 2: damaged: has 8 of 9 columns");
+        row("0.5,,,,x.h5\n", "0.5,,,,x", "cut off");
+        row("finished,30", "finished", "R: line 2: damaged: has 9 of 10 columns");
         row("post,43", "prre,43", "R: line 3: is no run of this sweep");
         row("post,43", "post,42", "R: line 3: the run has two rows");
         row("stalled", "stuck", "stuck");
@@ -128,9 +153,9 @@ class SweepResultsTest : public QObject {
         QFETCH(QString, message);
         const SweepResults made = results({"stack.scheme=post,pre"}, {42, 43});
         QString csv =
-            "stack.scheme,seed,state,steps,final_loss,best_loss,diverged_at,seconds,recording\n"
-            "post,42,finished,30,0.5,0.5,,,RECORDING\n"
-            "post,43,stalled,30,0.5,0.5,,,x.h5\n";
+            "stack.scheme,seed,state,steps,final_loss,best_loss,held_out_loss,diverged_at,seconds,recording\n"
+            "post,42,finished,30,0.5,0.5,,,,RECORDING\n"
+            "post,43,stalled,30,0.5,0.5,,,,x.h5\n";
         QVERIFY(csv.contains(from));
         csv.replace(csv.indexOf(from), from.size(), to);
         csv.replace("RECORDING", QString::fromStdString(made.runs[0].recording));

@@ -154,6 +154,21 @@ class StepGraphTest : public QObject {
                                             "read 4", "wait 2", "wait 3", "wait 4"}));
     }
 
+    /// The gradients of a skipped update are those of a later step when its report is read: no tensor is
+    /// named.
+    void anOverflowOfADeviceThatRunsAheadHasNoPlace() {
+        auto device = new_device();
+        ThreadPool pool(1);
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto trainer = small_trainer(device, train);
+        auto state = trainer->save();
+        state.loss_scale = {0x1p30, 0};
+        trainer->restore(state);
+        for (const StepNumbers& now : trainer->steps(pool, 3))
+            QVERIFY(now.overflowed && now.overflow_place.empty());
+    }
+
     /// Several steps of one call are those of as many calls: numbers, temperatures of a warm-up, held-out
     /// losses, rates, weights and the end.
     void severalStepsAreThoseOfAsManyCalls() {

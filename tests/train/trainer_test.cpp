@@ -87,6 +87,56 @@ class TrainerTest : public QObject {
         }
     }
 
+    /// The mean over 64 sequences that neither training nor the probes have, the same for every batch size
+    /// and also where it does not divide 64, with its standard error; at the last step too.
+    void theHeldOutLossIsTheMeanOf64Sequences() {
+        QCOMPARE(kHeldOutSequences, 64);
+        ThreadPool pool(2);
+        const auto trained = [&](int batch, std::int64_t every) {
+            TrainSpec train;
+            train.steps = 4;
+            train.batch = batch;
+            train.validate_every = static_cast<int>(every);
+            StackSpec stack = small_stack();
+            std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+            complete(stack, corpus->vocab());
+            return std::make_unique<Trainer<double>>(stack, train, corpus);
+        };
+        const auto trainer = trained(5, 2);
+        const std::unique_ptr<const Corpus> corpus = make_corpus({}, small_stack().context);
+        const Batch all = corpus->held_out_batch(TrainSpec{}.seed, 1, 64, small_stack().context);
+        const Batch probed = trainer->probe_batch(8, small_stack().context);
+        for (std::int64_t step = 0; step < 4; ++step) {
+            // Each sequence by itself.
+            std::vector<double> losses;
+            for (std::size_t i = 0; i < 64; ++i) {
+                const std::size_t first = i * 8;
+                Batch one{1, 8, {}, {}};
+                for (std::size_t t = first; t < first + 8; ++t) {
+                    one.tokens.push_back(all.tokens[t]);
+                    one.targets.push_back(all.targets[t]);
+                }
+                QVERIFY(!std::equal(one.tokens.begin(), one.tokens.end(), probed.tokens.begin()));
+                Tape<double> tape;
+                trainer->model().forward(one, tape, pool);
+                losses.push_back(tape.mean_loss());
+            }
+            double mean = 0, squares = 0;
+            for (const double loss : losses) mean += loss / 64;
+            for (const double loss : losses) squares += (loss - mean) * (loss - mean);
+            const StepNumbers now = trainer->step(pool);
+            QCOMPARE(std::isnan(now.val_loss), step == 1);
+            QCOMPARE(std::isnan(now.val_loss_error), step == 1);
+            if (step == 1) continue;
+            QVERIFY2(std::abs(now.val_loss - mean) < 1e-13, qPrintable(QString::number(now.val_loss - mean)));
+            QVERIFY(std::abs(now.val_loss_error - std::sqrt(squares / 63 / 64)) < 1e-13);
+            for (const int batch : {1, 64, 100})
+                if (step == 0) QVERIFY(std::abs(trained(batch, 2)->step(pool).val_loss - mean) < 1e-13);
+        }
+        QVERIFY(trainer->ended());
+        QVERIFY(std::isnan(trained(5, 0)->step(pool).val_loss));
+    }
+
     /// A value that is not finite ends the run, names where it arose, and leaves the last good parameters.
     void aNonFiniteValueIsNamed() {
         ThreadPool pool(1);
@@ -242,6 +292,47 @@ class TrainerTest : public QObject {
         }
         QVERIFY2(overflows > 3 && overflows < 30, qPrintable(QString::number(overflows)));
         QCOMPARE(trainer->save().optimizer_steps, 1);
+    }
+
+    /// After a matrix of zeros large activations make the matrix's own gradient large, and no other.
+    void theFirstTensorThatOverflowsIsNamed_data() {
+        QTest::addColumn<QStringList>("matrices");
+        QTest::addColumn<QString>("place");
+        const auto row = [](const QStringList& matrices, const char* place) {
+            QTest::newRow(qPrintable(matrices.join(' '))) << matrices << QString(place);
+        };
+        row({"blocks.1.ffn.w2"}, "layer 2 ffn.w2");
+        row({"blocks.0.ffn.w2"}, "layer 1 ffn.w2");
+        row({"blocks.0.attn.wo"}, "layer 1 attn.wo");
+        row({"blocks.0.ffn.w2", "blocks.1.attn.wo"}, "layer 2 attn.wo");
+        row({"blocks.1.attn.wo", "blocks.1.ffn.w2"}, "layer 2 ffn.w2");
+    }
+    void theFirstTensorThatOverflowsIsNamed() {
+        QFETCH(QStringList, matrices);
+        QFETCH(QString, place);
+        ThreadPool pool(2);
+        TrainSpec train;
+        train.precision = Precision::Fp16;
+        auto trainer = small_trainer<float>(30, small_stack(), train);
+        auto state = trainer->save();
+        const auto fill = [&](const std::string& name, float value) {
+            const TensorInfo* t = trainer->model().table().find(name);
+            QVERIFY(t);
+            std::fill_n(state.parameters.begin() + static_cast<std::ptrdiff_t>(t->offset), t->count, value);
+        };
+        for (const QString& matrix : matrices) {
+            fill(matrix.toStdString(), 0);
+            const std::string before = matrix.chopped(2).toStdString();
+            fill(before + (matrix.endsWith("w2") ? "b1" : "bv"), 2e4f);
+        }
+        trainer->restore(state);
+        const StepNumbers now = trainer->step(pool);
+        QVERIFY(now.overflowed && std::isfinite(now.loss));
+        QCOMPARE(QString::fromStdString(now.overflow_place), place);
+        // Without it nothing overflows: the other gradients fit.
+        auto other = small_trainer<float>(30, small_stack(), train);
+        const StepNumbers fits = other->step(pool);
+        QVERIFY(!fits.overflowed && fits.overflow_place.empty());
     }
 
     /// Where no scale is small enough the run has diverged, and reports where.

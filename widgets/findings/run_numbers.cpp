@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/run_numbers.h"
 
+#include "core/findings/held_out_loss.h"
 #include "widgets/figures/panels/gradients_panel.h"
 #include "widgets/figures/parts/panel_text.h"
 
@@ -58,7 +59,17 @@ void place(BandNumber& number, const PanelInput& input, const ShownSample& shown
         number.tip += u'\n' + translatedText("A first estimate, on part of the batch or of the knobs before");
 }
 
-/// Before training: that of the sample of the gradients.
+/// "8 sequences of the probes": which batch a sample is of.
+QString probeBatch(const ProbeResult& sample) {
+    const auto label = sample.labels.find("sampled");
+    const QString sampled = label == sample.labels.end() || label->second.empty()
+                                ? QString()
+                                : QString::fromStdString(label->second.front());
+    return sampled.isEmpty() ? translatedText("the probes' batch")
+                             : translatedText("%1 of the probes").arg(sampled);
+}
+
+/// Before training: that of the sample of the gradients, which is of the probes' batch.
 BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
     const QString caption = translatedText("held-out loss");
     const auto shown = sampleOf(input, run, "gradients");
@@ -70,10 +81,9 @@ BandNumber heldOutLoss(const PanelInput& input, std::size_t run) {
         translatedText("nat"),
         caption,
         {},
-        translatedText(
-            "Loss at step %1: %2 nat\nMean cross-entropy of the held-out batch; ± over its sequences")
+        translatedText("Loss at step %1: %2 nat\nMean cross-entropy of %3, held out; ± over its sequences")
             .arg(shown->sample->step)
-            .arg(error ? withError(*loss, error->data, 0) : numberText(*loss))};
+            .arg(error ? withError(*loss, error->data, 0) : numberText(*loss), probeBatch(*shown->sample))};
     place(number, input, *shown);
     return number;
 }
@@ -93,7 +103,14 @@ BandNumber loss(const PanelInput& input, std::size_t index) {
                                       : translatedText("step %1 is not recorded").arg(*step));
     const QString tip = translatedText(
         "Loss at step %1: %2 nat\nMean cross-entropy of the step's training batch, before the update");
-    return {lossText(*value), translatedText("nat"), caption, {}, tip.arg(*step).arg(numberText(*value))};
+    BandNumber number{
+        lossText(*value), translatedText("nat"), caption, {}, tip.arg(*step).arg(numberText(*value))};
+    if (const auto held_out = held_out_loss(run, *step)) {
+        number.note = translatedText("held-out %1").arg(lossText(held_out->loss));
+        if (held_out->step != *step) number.note += translatedText(", step %1").arg(held_out->step);
+        number.tip += u'\n' + heldOutText(*held_out);
+    }
+    return number;
 }
 
 /// "layer 12" of the recipe, for a number without a sample.
@@ -160,6 +177,12 @@ std::optional<double> lossAt(const RunData& run, std::int64_t step) {
     const auto at = std::lower_bound(steps.begin(), steps.end(), step);
     if (!losses || at == steps.end() || *at != step) return std::nullopt;
     return (*losses)[static_cast<std::size_t>(at - steps.begin())];
+}
+
+QString heldOutText(const HeldOutLoss& held_out) {
+    return translatedText("Held-out loss at step %1: %2 nat, %3")
+        .arg(held_out.step)
+        .arg(withError(held_out.loss, {held_out.error}, 0), QString::fromStdString(held_out.of_text()));
 }
 
 std::optional<double> heldOutLossOf(const ProbeResult& sample) {

@@ -47,14 +47,15 @@ widgets::BandNumber medianLoss(const GroupSummary& summary) {
     const QString tip = before
                             ? FindingsController::tr(
                                   "Median of the runs' losses at step 0 (%1 nat)\n"
-                                  "Mean cross-entropy of the held-out batch")
+                                  "Mean cross-entropy of the probes' held-out sequences")
                                   .arg(summary.range.isEmpty() ? summary.loss : summary.range)
                             : FindingsController::tr(
                                   "Median of the runs' losses at step %1, then the lowest and the highest\n"
                                   "Mean cross-entropy of the step's training batch, before the update")
                                   .arg(summary.step);
+    const QString held_out = summary.held_out.isEmpty() ? QString() : u'\n' + summary.held_out;
     const QString caption = before || summary.range.isEmpty() ? loss : summary.range;
-    return {summary.loss, FindingsController::tr("nat"), caption, {}, tip, summary.draft};
+    return {summary.loss, FindingsController::tr("nat"), caption, {}, tip + held_out, summary.draft};
 }
 
 widgets::ColumnContent ofGroup(const Lab& lab, std::size_t index) {

@@ -48,6 +48,11 @@ Averaged jackknife(std::span<const double> sums, std::size_t terms, const Statis
     return result;
 }
 
+/// The mean of `count` values from their total, a statistic of jackknife().
+inline double mean_of_total(std::span<const double> total, std::size_t count) {
+    return total[0] / static_cast<double>(count);
+}
+
 /// Adds the array `name` and, of the same shape, `name`_error to a result.
 inline void add_averaged(ProbeResult& result, const std::string& name, std::vector<std::size_t> shape,
                          const std::vector<Averaged>& averaged, std::vector<std::string> axes,

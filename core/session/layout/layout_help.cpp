@@ -42,7 +42,10 @@ constexpr LayoutRow kRows[] = {
     {"/runs/{id}/steps/step", "int64 [steps]", "the step"},
     {"/runs/{id}/steps/loss", "float64 [steps]", "mean cross-entropy of the training batch, nat"},
     {"/runs/{id}/steps/val_loss", "float64 [steps]",
-     "mean cross-entropy of the held-out batch, nat; NaN where not taken"},
+     "mean cross-entropy of 64 held-out sequences, the same at every step, nat; NaN where not taken"},
+    {"/runs/{id}/steps/val_loss_error", "float64 [steps]",
+     "its standard error over the sequences; absent in recordings of earlier versions, whose val_loss is of "
+     "four batches of the recipe's size"},
     {"/runs/{id}/steps/grad_norm", "float64 [steps]", "norm of the whole gradient before clipping"},
     {"/runs/{id}/steps/grad_ratio", "float64 [steps]",
      "‖∂L/∂h‖ after layer 1 over that after the last layer, training batch"},

@@ -194,6 +194,8 @@ class FindingsBandTest : public QObject {
                 QVERIFY(headline(data, 2).title.empty());
                 QCOMPARE(number(b, std::size_t(run), 0), QString::number(lossOf(b, run, 2), 'f', 2));
                 QCOMPARE(column(b, std::size_t(run)).numbers[0].caption, QString("loss, step 2"));
+                QCOMPARE(column(b, std::size_t(run)).numbers[0].note,
+                         QString("held-out %1, step 0").arg(held_out_loss(data, 2)->loss, 0, 'f', 2));
                 const ProbeResult* growth = data.sample_of("growth", 2);
                 const ProbeResult* gradients = data.sample_of("gradients", 2);
                 QVERIFY(growth && gradients);
@@ -283,6 +285,16 @@ class FindingsBandTest : public QObject {
                 QCOMPARE(shown.numbers[0].caption,
                          QString("%1 – %2").arg(losses[0], 0, 'f', 2).arg(losses[2], 0, 'f', 2));
                 QVERIFY(shown.numbers[0].tip.contains(QString("at step %1").arg(step)));
+                std::vector<double> held_out;
+                for (const std::size_t run : members)
+                    held_out.push_back(held_out_loss(b.run(static_cast<int>(run)), step)->loss);
+                std::sort(held_out.begin(), held_out.end());
+                QVERIFY2(shown.numbers[0].tip.contains(QString("Held-out loss: median %1 nat (%2 – %3), each "
+                                                               "the mean of 64 held-out sequences")
+                                                           .arg(held_out[1], 0, 'f', 2)
+                                                           .arg(held_out[0], 0, 'f', 2)
+                                                           .arg(held_out[2], 0, 'f', 2)),
+                         qPrintable(shown.numbers[0].tip));
                 QCOMPARE(shown.outcomes.size(), 3u);
                 for (std::size_t m = 0; m < 3; ++m)
                     QCOMPARE(shown.outcomes[m], b.lab().comparison().runs[members[m]].data->outcome.state);

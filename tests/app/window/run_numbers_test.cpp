@@ -114,13 +114,43 @@ class RunNumbersTest : public QObject {
         QCOMPARE(numbers[0].value, QString("3.64"));
         QCOMPARE(numbers[0].unit, QString("nat"));
         QCOMPARE(numbers[0].caption, QString("held-out loss"));
-        QVERIFY2(numbers[0].tip.startsWith("Loss at step 0: 3.641 ± 0.021 nat\n"),
-                 qPrintable(numbers[0].tip));
+        QCOMPARE(numbers[0].tip,
+                 QString("Loss at step 0: 3.641 ± 0.021 nat\nMean cross-entropy of the probes' batch, held "
+                         "out; ± over its sequences"));
+        run.probes["gradients"].front().labels["sampled"] = {"8 sequences"};
+        QVERIFY(
+            numbersOf(input)[0].tip.contains("Mean cross-entropy of 8 sequences of the probes, held out"));
         QCOMPARE(numbers[1].value, QString("4.9"));
         QCOMPARE(numbers[2].value, QString("3.2"));
         QVERIFY(numbers[1].note.isEmpty());
         arrays.resize(arrays.size() - 2);  // a sample of an earlier version
         QCOMPARE(numbersOf(input)[0].value, QString("–"));
+    }
+
+    /// In training the newest held-out loss by then is shown with that of the training batch, and not that of
+    /// the probes' batch.
+    void theHeldOutLossOfTrainingIsThatOfTheStepTable() {
+        RunData run = trained();
+        run.probes["gradients"].back().arrays.push_back({"loss", {}, {9.87}, {}, "nat"});
+        run.steps = {};
+        for (int i = 0; i < 10; ++i)
+            run.steps.append({i,
+                              {{"loss", 3.5 - 0.1 * i},
+                               {"val_loss", i % 5 == 0 || i == 9 ? 3.6 - 0.1 * i : std::nan("")},
+                               {"val_loss_error", i % 5 == 0 || i == 9 ? 0.0213 : std::nan("")}}});
+        auto number = numbersOf(inputAt(run, 7))[0];
+        QCOMPARE(number.value, QString("2.80"));
+        QCOMPARE(number.note, QString("held-out 3.10, step 5"));
+        QVERIFY2(
+            number.tip.endsWith("\nHeld-out loss at step 5: 3.1 ± 0.021 nat, mean of 64 held-out sequences"),
+            qPrintable(number.tip));
+        number = numbersOf(inputAt(run))[0];
+        QCOMPARE(number.note, QString("held-out 2.70"));
+        run.steps.names[2] = "other";  // a recording of an earlier version
+        QVERIFY(numbersOf(inputAt(run))[0].tip.endsWith(
+            "\nHeld-out loss at step 9: 2.7 nat, mean of the held-out sequences"));
+        run.steps.names[1] = "another";  // validate.every is 0
+        QVERIFY(numbersOf(inputAt(run))[0].note.isEmpty());
     }
 
     void valuesThatAreNotFiniteAreWords() {

@@ -45,10 +45,13 @@ QString powers(double value) {
     return power == 0 ? mantissa : powerText(mantissa + u'e' + QString::number(power));
 }
 
+bool isLoss(SweepValue kind) {
+    return kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss || kind == SweepValue::HeldOutLoss;
+}
+
 QString cellText(double value, SweepValue kind) {
     if (!std::isfinite(value)) return {};
-    const bool loss = kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss;
-    if (loss && value >= 0.1 && value < 100) return QString::number(value, 'f', 2);
+    if (isLoss(kind) && value >= 0.1 && value < 100) return QString::number(value, 'f', 2);
     return numberText(value, 3);
 }
 
@@ -67,6 +70,9 @@ std::optional<double> valueOf(const SweepSlice& slice, const SweepRow& row, Swee
             return row.final_loss;
         case SweepValue::BestLoss:
             return of(row.best_loss);
+        case SweepValue::HeldOutLoss:
+            if (row.state == RunState::Diverged) return std::numeric_limits<double>::infinity();
+            return of(row.held_out_loss);
         case SweepValue::DivergedAt:
             return of(row.diverged_at);
         case SweepValue::Steps:
@@ -83,7 +89,7 @@ std::optional<double> valueOf(const SweepSlice& slice, const SweepRow& row, Swee
 QString unitOf(const SweepSlice& slice, SweepValue kind) {
     if (kind == SweepValue::Scalar)
         return slice.scalar ? QString::fromStdString(slice.scalar->unit()) : QString();
-    if (kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss) return QStringLiteral("nat");
+    if (isLoss(kind)) return QStringLiteral("nat");
     return kind == SweepValue::Seconds ? QStringLiteral("s") : QString();
 }
 
@@ -181,6 +187,8 @@ QString sweepValueTitle(SweepValue value) {
             return tr("final loss");
         case SweepValue::BestLoss:
             return tr("lowest loss");
+        case SweepValue::HeldOutLoss:
+            return tr("held-out loss");
         case SweepValue::DivergedAt:
             return tr("step of divergence");
         case SweepValue::Steps:
@@ -266,6 +274,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     if (kind == SweepValue::FinalLoss) subtitle << tr("mean of the last 20 steps");
     if (kind == SweepValue::Scalar) subtitle << tr("last sample");
     if (kind == SweepValue::BestLoss) subtitle << tr("lowest mean of 20 steps in a row");
+    if (kind == SweepValue::HeldOutLoss) subtitle << tr("the last one of each run");
     figure.subtitle = subtitle.join(QStringLiteral(" · "));
 
     HeatMap map;
@@ -285,7 +294,7 @@ Figure sweepMap(const SweepSlice& slice, SweepValue kind, const std::optional<Sw
     const auto note = [&](RunState state) {
         if (std::find(seen.begin(), seen.end(), state) == seen.end()) seen.push_back(state);
     };
-    bool log = kind == SweepValue::FinalLoss || kind == SweepValue::BestLoss;
+    bool log = isLoss(kind);
     double low = kNaN, high = kNaN;
     for (std::size_t from_above = 0; from_above < slice.rows; ++from_above)
         for (std::size_t column = 0; column < slice.columns; ++column) {

@@ -12,10 +12,10 @@ namespace normscope::widgets {
 
 /// What the cells of a map show: the outcomes, a column of results.csv, or a scalar of the recordings'
 /// probes.
-enum class SweepValue { Outcome, FinalLoss, BestLoss, DivergedAt, Steps, Seconds, Scalar };
+enum class SweepValue { Outcome, FinalLoss, BestLoss, HeldOutLoss, DivergedAt, Steps, Seconds, Scalar };
 inline constexpr SweepValue kSweepValues[] = {
-    SweepValue::Outcome, SweepValue::FinalLoss, SweepValue::BestLoss, SweepValue::DivergedAt,
-    SweepValue::Steps,   SweepValue::Seconds,   SweepValue::Scalar};
+    SweepValue::Outcome,    SweepValue::FinalLoss, SweepValue::BestLoss, SweepValue::HeldOutLoss,
+    SweepValue::DivergedAt, SweepValue::Steps,     SweepValue::Seconds,  SweepValue::Scalar};
 /// "final loss". Of Scalar, see titleOf().
 QString sweepValueTitle(SweepValue value);
 /// The same, and of the slice's scalar "growth: rms, largest".

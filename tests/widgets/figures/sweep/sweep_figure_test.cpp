@@ -30,7 +30,7 @@ SweepResults sample(const std::vector<SweepAxis>& grid, std::size_t seeds,
     for (const SweepRun& run : sweep.runs) {
         const auto [state, loss] = row_of(run.index);
         if (state == RunState::Prepared) continue;
-        SweepRow row{run.index, state, 40, loss, loss - 0.1, {}, 1.5, run.recording};
+        SweepRow row{run.index, state, 40, loss, loss - 0.1, loss + 0.25, {}, 1.5, run.recording};
         if (state == RunState::Diverged) row.diverged_at = 7;
         sweep.rows.push_back(row);
     }
@@ -132,6 +132,9 @@ class SweepFigureTest : public QObject {
         const SweepSlice slice = sliceOf(sweep, defaultAxes(sweep.spec));
         const HeatMap lowest = mapOf(sweepMap(slice, SweepValue::BestLoss));
         QCOMPARE(lowest.raw[at(lowest, 0, 0)], 2.484375 - 0.1);
+        const HeatMap held_out = mapOf(sweepMap(slice, SweepValue::HeldOutLoss));
+        QCOMPARE(held_out.raw[at(held_out, 0, 0)], 2.484375 + 0.25);
+        QVERIFY(std::isinf(held_out.raw[at(held_out, 1, 2)]));  // two of three diverged
         const HeatMap diverged = mapOf(sweepMap(slice, SweepValue::DivergedAt));
         QCOMPARE(diverged.raw[at(diverged, 1, 2)], 7.0);
         QVERIFY(diverged.neutral[at(diverged, 0, 0)]);

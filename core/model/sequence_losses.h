@@ -4,7 +4,6 @@
 #include "core/model/tape.h"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace normscope {
@@ -18,11 +17,6 @@ std::vector<double> sequence_losses(const Tape<T>& tape) {
     for (std::size_t b = 0; b < static_cast<std::size_t>(tape.sequences); ++b)
         of_sequence.push_back(mean(losses.data() + b * n, n));
     return of_sequence;
-}
-
-/// The mean of `count` values from their total, for jackknife().
-inline double mean_of_total(std::span<const double> total, std::size_t count) {
-    return total[0] / static_cast<double>(count);
 }
 
 }  // namespace normscope
