@@ -77,6 +77,7 @@ class RemediesWindowTest : public QObject {
         }
         // The control is the failed run itself.
         QCOMPARE(trials.control.first.loss, first_steps(b.run(0), 16).loss);
+        b.keepScreenshot("drafts", band);
         auto* title = box(b)->findChild<QLabel*>("remediesTitle");
         QVERIFY2(title->text().startsWith("What to try, not ranked: "), qPrintable(title->text()));
         QVERIFY(title->toolTip().contains("no ranking"));
