@@ -11,6 +11,7 @@
 #include "core/run/checkpoints/replay.h"
 #include "core/run/complete_run.h"
 #include "core/run/draft.h"
+#include "core/run/shown_remedies.h"
 #include "core/session/session.h"
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace normscope::app {
 
@@ -65,14 +68,18 @@ json list(const std::vector<double>& values) {
     return all;
 }
 
-json trial_json(const Trial& trial, std::size_t rank) {
+json trial_json(const Trial& trial, bool shown) {
     const DraftResult& draft = trial.draft;
     json line = {{"id", trial.remedy.id},
                  {"name", trial.remedy.name},
+                 {"kind", remedy_kind_word(trial.remedy.kind)},
                  {"change", trial.remedy.sentence},
+                 {"reason", trial.remedy.reason},
                  {"enough", draft.enough},
-                 {"rank", rank > 0 ? json(rank) : json()},
+                 {"shown", shown},
                  {"why_not", draft.why_not},
+                 {"gain", finite(draft.gain)},
+                 {"gain_error", finite(draft.error)},
                  {"steps", draft.first.loss.size()},
                  {"loss", finite(draft.loss)},
                  {"gradient", finite(draft.gradient)},
@@ -98,16 +105,18 @@ std::string cell(const std::string& text, std::size_t width) {
     return text + std::string(characters < width ? width - characters : 1, ' ');
 }
 
-void print_draft(const Trial& trial, std::size_t rank) {
+void print_draft(const Trial& trial, bool shown) {
     const DraftResult& draft = trial.draft;
-    std::cout << "  " << cell(rank > 0 ? std::to_string(rank) : "", 3) << cell(trial.remedy.name, 16);
+    std::cout << "  " << cell(shown ? "*" : "", 2) << cell(trial.remedy.name, 16);
     if (draft.first.loss.empty()) {
         std::cout << draft.why_not << "\n";
         return;
     }
-    std::cout << cell(std::to_string(draft.first.loss.size()), 7) << cell(number_text(draft.loss, 3), 8)
-              << cell(number_text(draft.gradient), 10) << trial.remedy.sentence
-              << (draft.enough ? "" : ": " + draft.why_not) << "\n";
+    std::cout << cell(std::to_string(draft.first.loss.size()), 7) << cell(number_text(draft.gain), 10)
+              << cell(number_text(draft.loss, 3), 8) << cell(number_text(draft.gradient), 10)
+              << trial.remedy.sentence << (draft.enough ? "" : ": " + draft.why_not) << "\n";
+    if (draft.enough && !trial.remedy.reason.empty())
+        std::cout << "    measured: " << trial.remedy.reason << "\n";
 }
 
 void print_run(const Trial& trial) {
@@ -122,22 +131,45 @@ void print_run(const Trial& trial) {
               << number_text(values.gradient) << "\n";
 }
 
-void print(const RunData& run, const std::vector<Trial>& trials, const std::vector<std::size_t>& order) {
+/// What the gains are over, a sentence.
+const char* control_sentence(DraftControl::Kind kind) {
+    if (kind == DraftControl::Kind::Slow)
+        return "Gain: by how much more the loss dropped in the draft than in the run itself, and at most by "
+               "how much "
+               "below a uniform guess";
+    if (kind == DraftControl::Kind::Later)
+        return "The run failed after these steps: the drafts end before that, and no gain over it is "
+               "required";
+    return "Gain: how much lower the loss ends than that of the run itself in the same steps, and at most by "
+           "how "
+           "much it dropped in the draft";
+}
+
+void print(const RunData& run, const DraftControl& control, const std::vector<Trial>& trials,
+           const std::set<std::size_t>& shown) {
     const Headline title = headline(run);
     std::cout << run.name << ": " << title.title << "\n  " << title.measured << "\n";
     for (const std::string& sentence : {title.began, title.gradient})
         if (!sentence.empty()) std::cout << "  " << sentence << "\n";
     const std::string layers = "gradient, layer 1 ÷ " + std::to_string(run.recipe.get()->stack.depth);
-    std::cout << "Drafts: steps, loss in nat, " << layers << "\n";
-    for (std::size_t i = 0; i < order.size(); ++i) print_draft(trials[order[i]], i + 1);
-    if (order.size() < trials.size()) std::cout << "Not enough\n";
+    std::cout << "Drafts, not ranked: steps, gain in nat, loss in nat, " << layers << "\n"
+              << "  " << control_sentence(control.kind) << "\n";
+    bool enough = false;
+    for (std::size_t i = 0; i < trials.size(); ++i)
+        if (trials[i].draft.enough) {
+            print_draft(trials[i], shown.count(i) > 0);
+            enough = true;
+        }
+    if (enough) std::cout << "  * shown in the window: of each kind of change the largest gain\n";
+    if (std::any_of(trials.begin(), trials.end(), [](const Trial& trial) { return !trial.draft.enough; }))
+        std::cout << "Not enough\n";
     for (const Trial& trial : trials)
-        if (!trial.draft.enough) print_draft(trial, 0);
+        if (!trial.draft.enough) print_draft(trial, false);
     if (trials.empty() || !(trials.front().whole || !trials.front().failed.empty())) return;
     std::cout << "Whole runs: outcome, loss of the last 20 steps ± its standard error, " << layers << "\n";
-    for (const std::size_t i : order) print_run(trials[i]);
-    for (const Trial& trial : trials)
-        if (!trial.draft.enough) print_run(trial);
+    for (const bool first : {true, false})
+        for (const Trial& trial : trials)
+            if (trial.draft.enough == first) print_run(trial);
 }
 
 int run_remedies(const RemediesOptions& options) {
@@ -159,13 +191,18 @@ int run_remedies(const RemediesOptions& options) {
     const std::string obstacle = remedies_obstacle(run);
     if (!obstacle.empty()) throw InputError(options.target + ": remedies cannot be tried: " + obstacle);
 
+    std::vector<Remedy> tried = remedies(*run.recipe.get(), run);
+    std::int64_t longest = draft_steps(*run.recipe.get());
+    for (const Remedy& remedy : tried) longest = std::max(longest, draft_steps(remedy.recipe));
+    const DraftControl control = control_of(run, longest);
+    std::vector<std::optional<DraftResult>> drafts;
+    for (const Remedy& remedy : tried)
+        drafts.emplace_back(draft(remedy.recipe, control, pool, &corpora, device));
+    const std::vector<std::size_t> indices = shown_remedies(tried, drafts);
+    const std::set<std::size_t> shown(indices.begin(), indices.end());
     std::vector<Trial> trials;
-    std::vector<DraftResult> drafts;
-    for (Remedy& remedy : remedies(*run.recipe.get(), run)) {
-        drafts.push_back(draft(remedy.recipe, pool, &corpora, device));
-        trials.push_back({std::move(remedy), drafts.back(), {}, {}});
-    }
-    const std::vector<std::size_t> order = ranked(drafts);
+    for (std::size_t i = 0; i < tried.size(); ++i)
+        trials.push_back({std::move(tried[i]), std::move(*drafts[i]), {}, {}});
     for (Trial& trial : trials) {
         if (!options.try_all) break;
         Recipe recipe = trial.remedy.recipe;
@@ -177,21 +214,23 @@ int run_remedies(const RemediesOptions& options) {
         }
     }
     if (!options.json) {
-        print(run, trials, order);
+        print(run, control, trials, shown);
         return kDone;
     }
     const Headline title = headline(run);
     const FirstSteps own = first_steps(run, draft_steps(*run.recipe.get()));
-    json out = {{"run", run.name},          {"state", run_state_word(run.outcome.state)},
-                {"headline", title.title},  {"measured", title.measured},
-                {"began", title.began},     {"gradient", title.gradient},
-                {"losses", list(own.loss)}, {"gradients", list(own.gradient)},
+    json out = {{"run", run.name},
+                {"state", run_state_word(run.outcome.state)},
+                {"headline", title.title},
+                {"measured", title.measured},
+                {"began", title.began},
+                {"gradient", title.gradient},
+                {"control", control_word(control.kind)},
+                {"losses", list(own.loss)},
+                {"gradients", list(own.gradient)},
                 {"remedies", json::array()}};
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-        const auto at = std::find(order.begin(), order.end(), i);
-        out["remedies"].push_back(
-            trial_json(trials[i], at == order.end() ? 0 : static_cast<std::size_t>(at - order.begin()) + 1));
-    }
+    for (std::size_t i = 0; i < trials.size(); ++i)
+        out["remedies"].push_back(trial_json(trials[i], shown.count(i) > 0));
     std::cout << json_text(out, 2) << "\n";
     return kDone;
 }
@@ -200,8 +239,9 @@ int run_remedies(const RemediesOptions& options) {
 
 void add_remedies(CLI::App& program, Task& task) {
     auto options = std::make_shared<RemediesOptions>();
-    auto* command = program.add_subcommand(
-        "remedies", "why a run failed, and changes of its recipe, ranked by drafts of 16 steps or more");
+    auto* command = program.add_subcommand("remedies",
+                                           "why a run failed, and changes of its recipe whose drafts of 16 "
+                                           "steps or more gain over it, not ranked");
     command
         ->add_option("TARGET", options->target,
                      "a recipe's path or a preset's name, which is trained first; or a recorded run")

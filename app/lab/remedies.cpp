@@ -76,7 +76,7 @@ void Remedies::update() {
 void Remedies::cancelDrafts() {
     if (!drafting_.waiting()) return;
     drafting_.drop();
-    state_.engine()->draft({state_.requests.next(), {}, {}});
+    state_.engine()->draft({state_.requests.next(), {}, {}, {}});
 }
 
 void Remedies::leaveSession() {
@@ -88,7 +88,7 @@ void Remedies::draft() {
     const LabRun* run = failedRun();
     if (!run) return;
     RemedyTrials& trials = remedies_[run->id];
-    DraftRequest request{0, run->data->backend, {}};
+    DraftRequest request{0, run->data->backend, trials.control, {}};
     Drafting asked{run->id, {}};
     for (std::size_t i = 0; i < trials.remedies.size(); ++i)
         if (!trials.drafts[i]) {

@@ -3,6 +3,7 @@
 
 #include "core/base/number_text.h"
 #include "core/findings/remedies.h"
+#include "core/findings/training_measures.h"
 #include "core/findings/watched.h"
 
 #include <cmath>
@@ -14,7 +15,6 @@ namespace normscope {
 namespace {
 
 constexpr std::size_t kLastRows = 20;
-constexpr double kAtEntropy = 0.03;  // of H₁, as Verdict
 
 std::optional<double> last_loss(const RunData& run) {
     const std::vector<double>* loss = run.steps.find("loss");
@@ -30,7 +30,7 @@ std::string title_of(const RunData& run) {
     if (run.outcome.state == RunState::Diverged) return "Diverged" + at;
     if (run.outcome.state == RunState::Collapsed) return "Collapsed" + at;
     const auto loss = last_loss(run);
-    const bool at_entropy = loss && std::abs(*loss - run.unigram_entropy) <= kAtEntropy * run.unigram_entropy;
+    const bool at_entropy = loss && std::abs(*loss - run.unigram_entropy) <= kAtUnigram * run.unigram_entropy;
     return at_entropy ? "Stalled at the unigram entropy" : "Stalled above the unigram entropy";
 }
 

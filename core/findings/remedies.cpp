@@ -2,9 +2,11 @@
 #include "core/findings/remedies.h"
 
 #include "core/base/number_text.h"
+#include "core/findings/training_measures.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace normscope {
 
@@ -13,6 +15,11 @@ namespace {
 constexpr double kSmallStep = 0.2;
 constexpr double kDistinct = 1.25;  // factor from which on two residual steps are two trials
 constexpr int kWarmup = 50;
+// Of "too small" and "clipped" in the header.
+constexpr double kLabRate = 3e-3, kFarFromLab = 30, kBelowLab = 3;
+constexpr double kMostlyDead = 0.5, kMostlyClipped = 0.9, kTightClip = 10, kSmallUpdate = 1e-3,
+                 kDecayed = 0.5;
+constexpr double kUsualEps = 1e-8, kMinEps = 1e-15;
 
 bool is_low(Precision precision) {
     return precision == Precision::Fp16 || precision == Precision::Bf16;
@@ -30,17 +37,21 @@ class List {
   public:
     explicit List(const Recipe& recipe) : recipe_(without_planned_steps(recipe)) {}
 
+    /// Of the remedies that are added from here on.
+    void set_kind(RemedyKind kind) { kind_ = kind; }
     template <class Edit>
-    void add(std::string id, std::string name, std::string sentence, Edit&& edit) {
+    void add(std::string id, std::string name, std::string sentence, Edit&& edit, std::string reason = {}) {
         Recipe edited = recipe_;
         edit(edited);
         if (same_recipe(edited, recipe_)) return;
-        all_.push_back({std::move(id), std::move(name), std::move(sentence), std::move(edited)});
+        all_.push_back({std::move(id), std::move(name), std::move(sentence), std::move(reason), kind_,
+                        std::move(edited)});
     }
     std::vector<Remedy> take() { return std::move(all_); }
 
   private:
     Recipe recipe_;
+    RemedyKind kind_ = RemedyKind::Training;
     std::vector<Remedy> all_;
 };
 
@@ -92,24 +103,157 @@ void add_schemes(List& list, const StackSpec& stack) {
         list.add("peri", "Peri-LN", "A norm before and after each sub-layer", with_scheme(Scheme::Peri));
 }
 
-void add_training(List& list, const TrainSpec& train) {
-    for (const int divisor : {10, 3}) {
-        const double lr = train.optimizer.lr / divisor;
-        list.add("lr_over_" + std::to_string(divisor), "rate ÷ " + std::to_string(divisor),
-                 "Learning rate " + number_text(train.optimizer.lr) + " → " + number_text(lr),
-                 [&](Recipe& r) { r.train.optimizer.lr = lr; });
+bool tightly_clipped(const RunData& run, const TrainingMeasures& measures) {
+    return run.outcome.state == RunState::Stalled && measures.clipped >= kMostlyClipped &&
+           measures.clip_factor >= kTightClip;
+}
+
+/// Whether the warm-up takes more than half of the run.
+bool long_warmup(const TrainSpec& train) {
+    return train.steps > 0 && 2 * static_cast<std::int64_t>(train.schedule.warmup) > train.steps;
+}
+
+/// Whether the measurements point to steps that were too small: see remedies().
+bool steps_too_small(const TrainSpec& train, const RunData& run, const TrainingMeasures& measures) {
+    if (run.outcome.state != RunState::Stalled) return false;
+    const bool adam = divides_by_size(train.optimizer.kind);
+    const bool low_rate = (adam ? kBelowLab * measures.peak_rate <= kLabRate : measures.healthy_gradient()) &&
+                          measures.over_unigram > 1 + kAtUnigram;
+    return measures.dead >= kMostlyDead || measures.update < kSmallUpdate || low_rate ||
+           (long_warmup(train) && measures.healthy_gradient()) || (!adam && tightly_clipped(run, measures));
+}
+
+std::string percent(double share) {
+    return number_text(100 * share, share > 0.99 ? 3 : 2) + " %";
+}
+
+/// "the highest rate of a step was 10⁻⁶, the loss ended 28 % above the unigram entropy".
+std::string low_rate_reason(const TrainingMeasures& measures) {
+    std::string reason = "the highest rate of a step was " + number_text(measures.peak_rate);
+    if (measures.over_unigram > 1)
+        reason += ", the loss ended " + percent(measures.over_unigram - 1) + " above the unigram entropy";
+    if (std::isfinite(measures.update))
+        reason += ", the largest change of a group of weights was " + number_text(measures.update) +
+                  " of its norm (median)";
+    return reason;
+}
+
+void add_rates(List& list, const OptimizerSpec& optimizer, bool too_small, const TrainingMeasures& measures) {
+    const auto add = [&](const std::string& id, const std::string& name, double lr,
+                         const std::string& reason) {
+        list.add(
+            id, name, "Learning rate " + number_text(optimizer.lr) + " → " + number_text(lr),
+            [&](Recipe& r) { r.train.optimizer.lr = lr; }, reason);
+    };
+    const bool adam = divides_by_size(optimizer.kind);
+    const std::string low = too_small ? low_rate_reason(measures) : "";
+    for (const int factor : {3, 10}) {
+        const double lr = optimizer.lr * factor;
+        // A rate that is the laboratory's but for rounding counts as within it.
+        if (too_small && lr > 0 && (!adam || lr <= kLabRate * (1 + 1e-9)))
+            add("lr_times_" + std::to_string(factor), "rate × " + std::to_string(factor), lr, low);
     }
-    if (train.schedule.warmup < kWarmup && train.steps > kWarmup)
-        list.add("warmup_50", "warm-up 50", "Warm-up of " + std::to_string(kWarmup) + " steps",
-                 [](Recipe& r) { r.train.schedule.warmup = kWarmup; });
-    const double clip = train.optimizer.clip > 0 ? train.optimizer.clip / 10 : 1;
-    list.add("clip_" + number_text(clip), "clip " + number_text(clip),
-             "Gradient norm clipped at " + number_text(clip) +
-                 (train.optimizer.clip > 0 ? " instead of " + number_text(train.optimizer.clip) : ""),
-             [&](Recipe& r) { r.train.optimizer.clip = clip; });
+    if (adam && optimizer.lr > 0) {
+        const std::string id = "lr_" + plain_number(kLabRate), name = "rate " + number_text(kLabRate);
+        if (too_small && kLabRate > kFarFromLab * optimizer.lr) add(id, name, kLabRate, low);
+        if (!too_small && optimizer.lr > kFarFromLab * kLabRate) add(id, name, kLabRate, "");
+    }
+    if (too_small) return;
+    const std::string large = std::isfinite(measures.update)
+                                  ? "the largest change of a group of weights in an update was " +
+                                        number_text(measures.update) + " of its norm (median)"
+                                  : "";
+    for (const int divisor : {10, 3})
+        add("lr_over_" + std::to_string(divisor), "rate ÷ " + std::to_string(divisor), optimizer.lr / divisor,
+            large);
+}
+
+void add_eps(List& list, const OptimizerSpec& optimizer, const TrainingMeasures& measures) {
+    if (!(measures.dead >= kMostlyDead) || !(measures.gradient_rms > 0)) return;
+    // Two decades under the gradient, so that it acts on the smaller entries too, which are most of them.
+    const double under = std::pow(10, std::floor(std::log10(measures.gradient_rms)) - 2);
+    const double eps = std::clamp(under, kMinEps, kUsualEps);
+    if (!(eps < optimizer.eps)) return;
+    list.add(
+        "eps_" + plain_number(eps), "ε " + number_text(eps),
+        "Adam's ε " + number_text(optimizer.eps) + " → " + number_text(eps),
+        [&](Recipe& r) { r.train.optimizer.eps = eps; },
+        "at " + percent(measures.dead) +
+            " of the steps the gradient after clipping, per weight, was below ε; its median is " +
+            number_text(measures.gradient_rms));
+}
+
+void add_clips(List& list, const OptimizerSpec& optimizer, bool tight, bool too_small,
+               const TrainingMeasures& measures) {
+    const auto add = [&](double clip, const std::string& reason) {
+        list.add(
+            "clip_" + number_text(clip), "clip " + number_text(clip),
+            "Gradient norm clipped at " + number_text(clip) +
+                (optimizer.clip > 0 ? " instead of " + number_text(optimizer.clip) : ""),
+            [&](Recipe& r) { r.train.optimizer.clip = clip; }, reason);
+    };
+    if (tight) {
+        const std::string reason = percent(measures.clipped) +
+                                   " of the steps were clipped, by a median factor of " +
+                                   number_text(measures.clip_factor);
+        list.add(
+            "clip_off", "clip off", "Gradient norm not clipped instead of at " + number_text(optimizer.clip),
+            [](Recipe& r) { r.train.optimizer.clip = 0; }, reason);
+        add(optimizer.clip < 0.1 ? 1 : 10 * optimizer.clip, reason);
+    }
+    if (!too_small) add(optimizer.clip > 0 ? optimizer.clip / 10 : 1, "");
+}
+
+void add_warmups(List& list, const TrainSpec& train, bool too_small) {
+    const auto add = [&](int warmup, const std::string& sentence, const std::string& reason) {
+        list.add(
+            "warmup_" + std::to_string(warmup), "warm-up " + std::to_string(warmup), sentence,
+            [&](Recipe& r) { r.train.schedule.warmup = warmup; }, reason);
+    };
+    const int now = train.schedule.warmup;
+    if (long_warmup(train))
+        add(train.steps / 10,
+            "Warm-up of " + std::to_string(train.steps / 10) + " steps instead of " + std::to_string(now),
+            "the warm-up took " + std::to_string(std::min(now, train.steps)) + " of the " +
+                std::to_string(train.steps) + " steps");
+    if (!too_small && now < kWarmup && train.steps > kWarmup)
+        add(kWarmup, "Warm-up of " + std::to_string(kWarmup) + " steps", "");
+}
+
+void add_training(List& list, const TrainSpec& train, const RunData& run, const TrainingMeasures& measures) {
+    const OptimizerSpec& optimizer = train.optimizer;
+    const bool too_small = steps_too_small(train, run, measures);
+    if (is_low(train.precision) && overflowed(run))
+        list.add(
+            "fp32", "FP32", "Precision float32", [](Recipe& r) { r.train.precision = Precision::Fp32; },
+            measures.skipped > 0 ? percent(measures.skipped) + " of the updates were skipped" : "");
+    add_rates(list, optimizer, too_small, measures);
+    add_eps(list, optimizer, measures);
+    add_clips(list, optimizer, tightly_clipped(run, measures), too_small, measures);
+    add_warmups(list, train, too_small);
+    if (measures.decay >= kDecayed) {
+        const double decay = optimizer.weight_decay / 10;
+        list.add(
+            "decay_" + plain_number(decay), "decay " + number_text(decay),
+            "Weight decay " + number_text(optimizer.weight_decay) + " → " + number_text(decay),
+            [&](Recipe& r) { r.train.optimizer.weight_decay = decay; },
+            "weight decay · learning rate, summed over the steps, was " + number_text(measures.decay));
+    }
+    if (divides_by_size(optimizer.kind)) {
+        const double beta = optimizer.betas[1] < 0.99 ? 0.999 : 0.95;
+        list.add("beta2_" + plain_number(beta), "β₂ " + number_text(beta, 3),
+                 "Adam's β₂ " + number_text(optimizer.betas[1], 3) + " → " + number_text(beta, 3) +
+                     ", an experiment",
+                 [&](Recipe& r) { r.train.optimizer.betas[1] = beta; });
+    }
 }
 
 }  // namespace
+
+const char* remedy_kind_word(RemedyKind kind) {
+    constexpr const char* kWords[] = {"training", "weights", "stack"};
+    return kWords[static_cast<int>(kind)];
+}
 
 bool has_failed(const Outcome& outcome) {
     return outcome.state == RunState::Diverged || outcome.state == RunState::Stalled ||
@@ -125,12 +269,12 @@ std::string remedies_obstacle(const RunData& run) {
 
 std::vector<Remedy> remedies(const Recipe& recipe, const RunData& run) {
     List list(recipe);
-    if (is_low(recipe.train.precision) && overflowed(run))
-        list.add("fp32", "FP32", "Precision float32", [](Recipe& r) { r.train.precision = Precision::Fp32; });
-    add_residual_steps(list, recipe.stack);
+    add_training(list, recipe.train, run, training_measures(recipe, run));
+    list.set_kind(RemedyKind::Weights);
     add_initialisations(list, recipe.stack);
+    list.set_kind(RemedyKind::Stack);
+    add_residual_steps(list, recipe.stack);
     add_schemes(list, recipe.stack);
-    add_training(list, recipe.train);
     return list.take();
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/statistics.h"
+#include "core/findings/training_measures.h"
 #include "core/run/memory_need.h"
 
 #include <algorithm>
@@ -18,17 +19,76 @@ namespace {
 constexpr std::int64_t kSteps = 16;
 constexpr std::ptrdiff_t kLast = 4;
 constexpr double kMargin = 1;  // nat above the first loss, as Verdict
+// A gain is beyond noise above both: nat, and standard errors.
+constexpr double kMinGain = 0.05, kErrors = 2;
 
 double value_of(const StepRecord& record, const char* name) {
     for (const auto& [key, value] : record.values)
         if (key == name) return value;
-    return std::numeric_limits<double>::quiet_NaN();
+    return kNaN;
 }
 
-/// The last 4 of the first `count` values.
+/// The last 4 of the first `count` values; fewer where there are fewer.
 std::vector<double> last_of(const std::vector<double>& values, std::size_t count) {
     const auto end = values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size()));
     return {end - std::min<std::ptrdiff_t>(kLast, end - values.begin()), end};
+}
+
+double last_gradient(const FirstSteps& first, std::size_t count) {
+    return geometric_median(finite_values(last_of(first.gradient, count)));
+}
+
+bool within_bounds(double gradient) {
+    return gradient >= Verdict::kVanishing && gradient <= Verdict::kExploding;
+}
+
+/// Why the steps are not sound; empty if they are.
+std::string unsound(const FirstSteps& first, const Outcome& outcome) {
+    const auto n = static_cast<std::int64_t>(first.loss.size());
+    const double loss = mean(last_of(first.loss, first.loss.size()));
+    const double gradient = last_gradient(first, first.gradient.size());
+    if (n == 0) return "no step";
+    if (outcome.state == RunState::Diverged || outcome.state == RunState::Failed)
+        return std::string(run_state_word(outcome.state)) + " at step " + std::to_string(n - 1);
+    if (!(loss < first.loss.front() + kMargin)) return "loss " + number_text(loss);
+    if (2 * first.overflows > n)
+        return std::to_string(first.overflows) + " of " + std::to_string(n) + " steps overflow";
+    if (!within_bounds(gradient)) return "gradient " + number_text(gradient);
+    return {};
+}
+
+/// A number of nat with its standard error.
+struct Measured {
+    double value, error;
+    bool beyond_noise() const { return value > kMinGain && value > noise(); }
+    /// Not below zero by as much.
+    bool not_negative() const { return value > -std::max(kMinGain, noise()); }
+
+  private:
+    double noise() const { return std::isfinite(error) ? kErrors * error : 0; }
+};
+
+/// What a draft fell.
+Measured fallen(const FirstSteps& draft, double ln_vocab) {
+    const std::vector<double> last = last_of(draft.loss, draft.loss.size());
+    const double begin = std::isnan(ln_vocab) ? draft.loss.front() : std::min(draft.loss.front(), ln_vocab);
+    // Not below 0, which an unchanged recipe gains; and NaN stays NaN.
+    const double fell = begin - mean(last);
+    return {fell < 0 ? 0 : fell, standard_error(last)};
+}
+
+/// What a draft leads the control by.
+Measured lead(const FirstSteps& draft, const DraftControl& control) {
+    const std::size_t n = draft.loss.size();
+    constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+    if (control.first.loss.size() < n) return {kUnlimited, 0};
+    const std::vector<double> own = last_of(draft.loss, n), its = last_of(control.first.loss, n);
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < own.size(); ++i) differences.push_back(its[i] - own[i]);
+    const double level = mean(differences), error = standard_error(differences);
+    if (!std::isfinite(mean(its))) return {kUnlimited, 0};
+    if (control.kind != DraftControl::Kind::Slow) return {level, error};
+    return {draft.loss.front() - mean(own) - (control.first.loss.front() - mean(its)), error};
 }
 
 /// A recipe with nothing but the steps of training.
@@ -50,7 +110,7 @@ FirstSteps first_steps(const RunData& run, std::int64_t count) {
     const std::vector<double>*loss = run.steps.find("loss"), *gradient = run.steps.find("grad_ratio");
     for (std::size_t i = 0; loss && i < loss->size() && run.steps.step[i] < count; ++i) {
         first.loss.push_back((*loss)[i]);
-        first.gradient.push_back(gradient ? (*gradient)[i] : std::numeric_limits<double>::quiet_NaN());
+        first.gradient.push_back(gradient ? (*gradient)[i] : kNaN);
     }
     for (const RunEvent& event : run.events)
         first.overflows += event.kind == "overflow" && event.step < count;
@@ -75,22 +135,43 @@ void Draft::advance(ThreadPool& pool) {
     for (const RunEvent& event : delta.events) first_.overflows += event.kind == "overflow";
 }
 
-DraftResult evaluate_draft(FirstSteps first, const Outcome& outcome) {
+const char* control_word(DraftControl::Kind kind) {
+    constexpr const char* kWords[] = {"failing", "slow", "later"};
+    return kWords[static_cast<int>(kind)];
+}
+
+DraftControl control_of(const RunData& run, std::int64_t count) {
+    DraftControl control;
+    control.first = first_steps(run, count);
+    control.ln_vocab = run.ln_vocab > 0 ? run.ln_vocab : kNaN;
+    const Recipe* recipe = run.recipe.get();
+    if (!recipe) return control;
+    const std::int64_t steps = draft_steps(*recipe);
+    const bool whole = static_cast<std::int64_t>(run.steps.rows()) <= steps;  // its draft is all of it
+    const bool stalled = run.outcome.state == RunState::Stalled;
+    if ((whole && !stalled) || !unsound(first_steps(run, steps), {}).empty()) return control;
+    const TrainingMeasures measures = training_measures(*recipe, run);
+    const bool later = !stalled || !measures.healthy_gradient() || measures.reached_unigram();
+    control.kind = later && !whole ? DraftControl::Kind::Later : DraftControl::Kind::Slow;
+    return control;
+}
+
+DraftResult evaluate_draft(FirstSteps first, const Outcome& outcome, const DraftControl& control) {
     DraftResult result;
-    const bool steps = !first.loss.empty();
-    result.loss = mean(last_of(first.loss, kSteps));
-    result.gradient = geometric_median(finite_values(last_of(first.gradient, first.gradient.size())));
-    const auto n = static_cast<std::int64_t>(first.loss.size());
-    if (!steps)
-        result.why_not = "no step";
-    else if (outcome.state == RunState::Diverged || outcome.state == RunState::Failed)
-        result.why_not = std::string(run_state_word(outcome.state)) + " at step " + std::to_string(n - 1);
-    else if (!(result.loss < first.loss.front() + kMargin))
-        result.why_not = "loss " + number_text(result.loss);
-    else if (2 * first.overflows > n)
-        result.why_not = std::to_string(first.overflows) + " of " + std::to_string(n) + " steps overflow";
-    else if (!(result.gradient >= Verdict::kVanishing && result.gradient <= Verdict::kExploding))
-        result.why_not = "gradient " + number_text(result.gradient);
+    result.loss = mean(last_of(first.loss, first.loss.size()));
+    result.gradient = last_gradient(first, first.gradient.size());
+    result.gain = result.error = kNaN;
+    result.why_not = unsound(first, outcome);
+    if (!first.loss.empty()) {
+        const Measured fell = fallen(first, control.ln_vocab), leads = lead(first, control);
+        const Measured& gain = leads.value < fell.value ? leads : fell;
+        result.gain = gain.value;
+        result.error = gain.error;
+        const bool gained = control.kind == DraftControl::Kind::Later
+                                ? fell.beyond_noise() && leads.not_negative()
+                                : gain.beyond_noise();
+        if (result.why_not.empty() && !gained) result.why_not = "gain " + number_text(gain.value);
+    }
     result.enough = result.why_not.empty();
     result.first = std::move(first);
     return result;
@@ -98,29 +179,20 @@ DraftResult evaluate_draft(FirstSteps first, const Outcome& outcome) {
 
 DraftResult infeasible_draft(std::string why) {
     DraftResult result;
-    result.loss = result.gradient = std::numeric_limits<double>::quiet_NaN();
+    result.loss = result.gradient = result.gain = result.error = kNaN;
     result.why_not = std::move(why);
     return result;
 }
 
-std::vector<std::size_t> ranked(const std::vector<DraftResult>& drafts) {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < drafts.size(); ++i)
-        if (drafts[i].enough) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return drafts[a].loss < drafts[b].loss; });
-    return order;
-}
-
-DraftResult draft(const Recipe& recipe, ThreadPool& pool, Corpora* corpora, Device& device,
-                  const std::atomic<bool>* cancel) {
+DraftResult draft(const Recipe& recipe, const DraftControl& control, ThreadPool& pool, Corpora* corpora,
+                  Device& device, const std::atomic<bool>* cancel) {
     try {
         Draft run(recipe, pool.threads(), corpora, device);
         while (!run.ended()) {
             if (cancel && cancel->load(std::memory_order_relaxed)) throw Cancelled{};
             run.advance(pool);
         }
-        return evaluate_draft(run.first(), run.outcome());
+        return evaluate_draft(run.first(), run.outcome(), control);
     } catch (const InputError& error) {
         return infeasible_draft(error.what());
     }

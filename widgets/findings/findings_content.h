@@ -18,20 +18,21 @@ struct RemedyContent {
     struct Choice {
         std::size_t index;  ///< among all remedies of the run
         QString name, sentence;
+        QString reason;  ///< what was measured that points to it; may be empty
         DraftResult draft;
     };
-    std::string run;                       ///< id of the failed run
-    int hue = 0;                           ///< index of its colour
-    int depth = 0;                         ///< layers
-    FirstSteps own;                        ///< its own first steps, as many as a draft has
-    QString obstacle;                      ///< why no remedy can be tried, in one line; empty if they can
-    std::size_t all = 0;                   ///< remedies
-    std::size_t made = 0;                  ///< of these, with a draft
-    bool requested = false;                ///< the drafts are, or were, made
-    double seconds = 0;                    ///< that all drafts take
-    std::vector<Choice> best, not_enough;  ///< the best draft first; in the order of the list
-    std::vector<std::string> tried;        ///< ids of the runs of "Try all", the best draft first
-    std::vector<RemedyTable::Row> rows;    ///< the failed run, then those tried; empty where none was tried
+    std::string run;                        ///< id of the failed run
+    int hue = 0;                            ///< index of its colour
+    int depth = 0;                          ///< layers
+    DraftControl control;                   ///< its own first steps
+    QString obstacle;                       ///< why no remedy can be tried, in one line; empty if they can
+    std::size_t all = 0;                    ///< remedies
+    std::size_t made = 0;                   ///< of these, with a draft
+    bool requested = false;                 ///< the drafts are, or were, made
+    double seconds = 0;                     ///< that all drafts take
+    std::vector<Choice> shown, not_enough;  ///< both in the order of the list, which is no ranking
+    std::vector<std::string> tried;         ///< ids of the runs of "Try all"
+    std::vector<RemedyTable::Row> rows;     ///< the failed run, then those tried; empty where none was tried
 };
 
 /// What FindingsBand shows of the groups of runs; a run without other seeds is a group by itself.

@@ -3,6 +3,7 @@
 
 #include "core/base/number_text.h"
 #include "core/run/complete_run.h"
+#include "core/run/shown_remedies.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/findings/remedy_button.h"
 #include "widgets/findings/remedy_table.h"
@@ -67,6 +68,25 @@ QString shortReason(const RemedyContent::Choice& remedy) {
                                            : QStringLiteral("%1 (%2)").arg(remedy.name, why);
 }
 
+QString aboutDrafts(const RemedyContent& content) {
+    QStringList lines{
+        QObject::tr(
+            "The order is that of the kinds of change, no ranking: a draft states whether a change is worth "
+            "a whole run, not which one ends lowest"),
+        QObject::tr("Gradient: median of the training batches of the draft's last 4 steps"),
+        QObject::tr(
+            "Gain: how much lower the loss of these steps is than that of the run itself, and at most by "
+            "how much it dropped in the draft")};
+    if (content.control.kind == DraftControl::Kind::Slow)
+        lines.back() = QObject::tr(
+            "Gain: by how much more the loss dropped in the draft than in the run itself, and at most by how "
+            "much below a uniform guess");
+    if (content.control.kind == DraftControl::Kind::Later)
+        lines << QObject::tr(
+            "The run failed after these steps, so the drafts end before that: no gain is required");
+    return lines.join(u'\n');
+}
+
 }  // namespace
 
 RemedyBox::RemedyBox(QWidget* parent) : QWidget(parent) {
@@ -74,6 +94,7 @@ RemedyBox::RemedyBox(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("What to try"));
     setFixedWidth(kWidth);
     title_ = smallLabel(this);
+    title_->setObjectName(QStringLiteral("remediesTitle"));
     action_ = textButton(this, "remedyAction");
     QSizePolicy kept = title_->sizePolicy();
     kept.setRetainSizeWhenHidden(true);  // the buttons stay at the right
@@ -88,12 +109,12 @@ RemedyBox::RemedyBox(QWidget* parent) : QWidget(parent) {
     auto* drafts = new QWidget(this);
     auto* row = new QHBoxLayout;
     row->setSpacing(6);
-    for (std::size_t i = 0; i < kMax; ++i) {
+    for (std::size_t i = 0; i < kShownRemedies; ++i) {
         auto* button = new RemedyButton(drafts);
         button->setObjectName(QStringLiteral("remedy%1").arg(i + 1));
         connect(button, &RemedyButton::clicked, this, [this, i] {
-            if (content_ && i < content_->best.size())
-                Q_EMIT tryRequested(content_->run, {content_->best[i].index});
+            if (content_ && i < content_->shown.size())
+                Q_EMIT tryRequested(content_->run, {content_->shown[i].index});
         });
         QSizePolicy policy = button->sizePolicy();
         policy.setRetainSizeWhenHidden(true);  // the others keep their width
@@ -155,9 +176,9 @@ void RemedyBox::act() {
         return;
     }
     drafts_requested_ = false;
-    std::vector<std::size_t> best;
-    for (const RemedyContent::Choice& choice : content_->best) best.push_back(choice.index);
-    Q_EMIT tryRequested(content_->run, best);
+    std::vector<std::size_t> shown;
+    for (const RemedyContent::Choice& choice : content_->shown) shown.push_back(choice.index);
+    Q_EMIT tryRequested(content_->run, shown);
 }
 
 void RemedyBox::paintEvent(QPaintEvent*) {
@@ -185,15 +206,15 @@ void RemedyBox::refresh() {
 void RemedyBox::showDrafts() {
     const RemedyContent& shown = *content_;
     for (std::size_t i = 0; i < buttons_.size(); ++i) {
-        buttons_[i]->setVisible(i < shown.best.size());
-        if (i >= shown.best.size()) continue;
-        const RemedyContent::Choice& remedy = shown.best[i];
-        buttons_[i]->setRemedy(static_cast<int>(i) + 1, remedy.name, remedy.sentence, remedy.draft, shown.own,
+        buttons_[i]->setVisible(i < shown.shown.size());
+        if (i >= shown.shown.size()) continue;
+        const RemedyContent::Choice& remedy = shown.shown[i];
+        buttons_[i]->setRemedy(remedy.name, remedy.sentence, remedy.reason, remedy.draft, shown.control.first,
                                shown.hue);
     }
 
     const bool done = shown.made == shown.all;
-    QString title = tr("What to try: %1, after a draft of 16 steps").arg(layers(shown.depth));
+    QString title = tr("What to try, not ranked: %1 · gain in 16 steps").arg(layers(shown.depth));
     if (!shown.obstacle.isEmpty())
         title = tr("No remedy can be tried: %1").arg(shown.obstacle);
     else if (!shown.requested)
@@ -201,11 +222,10 @@ void RemedyBox::showDrafts() {
             tr("What to try: %1 changes, drafts take about %2").arg(shown.all).arg(duration(shown.seconds));
     else if (!done)
         title += tr(" · %1 of %2").arg(shown.made).arg(shown.all);
-    else if (shown.best.empty())
+    else if (shown.shown.empty())
         title = tr("No change that was drafted is enough");
     title_->setText(title);
-    title_->setToolTip(title + u'\n' +
-                       tr("Gradient: median of the training batches of the draft's last 4 steps"));
+    title_->setToolTip(title + u'\n' + aboutDrafts(shown));
 
     QStringList short_texts, long_texts;
     for (const RemedyContent::Choice& remedy : shown.not_enough) {
@@ -222,11 +242,11 @@ void RemedyBox::showDrafts() {
     not_enough_->setText(line);
     not_enough_->setToolTip(long_texts.join(u'\n'));
 
-    const bool try_all = done && shown.best.size() > 1;
+    const bool try_all = done && shown.shown.size() > 1;
     action_->setVisible(shown.obstacle.isEmpty() && (!shown.requested || try_all));
-    action_->setText(!shown.requested         ? tr("Draft them")
-                     : shown.best.size() == 2 ? tr("Try both")
-                                              : tr("Try all three"));
+    action_->setText(!shown.requested          ? tr("Draft them")
+                     : shown.shown.size() == 2 ? tr("Try both")
+                                               : tr("Try all three"));
     action_->setToolTip(
         tr("Trains them from step 0 as further runs, in lock-step, and compares how they end"));
 }

@@ -17,19 +17,17 @@ namespace normscope::widgets {
 class RemedyButton;
 
 /// What to try with a failed run, at the right of the findings band: up to three remedies whose drafts are
-/// enough, as buttons, those that are not enough as a line, and "Try all" with the table of its runs. A
-/// remedy's button asks for it to be trained as a further run.
+/// enough, as buttons in an order that is no ranking, those that are not enough as a line, and "Try all" with
+/// the table of its runs. A remedy's button asks for it to be trained as a further run.
 class RemedyBox : public QWidget {
     Q_OBJECT
   public:
     static constexpr int kWidth = 520;
 
-    static constexpr std::size_t kMax = 3;  ///< buttons
-
     explicit RemedyBox(QWidget* parent = nullptr);
     /// nullopt, where no run has failed, hides it.
     void setContent(const std::optional<RemedyContent>& content);
-    /// The buttons shown, best first.
+    /// The buttons shown.
     std::vector<RemedyButton*> buttons() const;
     QString notEnough() const;
     const RemedyTable& table() const { return *table_; }

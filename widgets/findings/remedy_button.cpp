@@ -29,26 +29,32 @@ RemedyButton::RemedyButton(QWidget* parent) : QAbstractButton(parent) {
 }
 
 QString RemedyButton::resultText() const {
-    return tr("%1 · loss %2")
+    return tr("%1 · gain %2")
         .arg(QString::fromStdString(number_text(draft_.gradient)),
-             QString::fromStdString(number_text(draft_.loss, 3)));
+             QString::fromStdString(number_text(draft_.gain)));
 }
 
-void RemedyButton::setRemedy(int rank, const QString& name, const QString& sentence, const DraftResult& draft,
-                             const FirstSteps& failed, int run) {
-    rank_ = rank;
+void RemedyButton::setRemedy(const QString& name, const QString& sentence, const QString& reason,
+                             const DraftResult& draft, const FirstSteps& failed, int run) {
     run_ = run;
     draft_ = draft;
     failed_ = failed;
     setText(name);
     const QString result =
-        tr("draft of %1 steps: gradient, first ÷ last layer %2, loss %3 nat (last 4 steps)")
+        tr("draft of %1 steps: gain %2 ± %3 nat over the run, gradient, first ÷ last layer %4, loss %5 nat "
+           "(last 4 steps)")
             .arg(draft.first.loss.size())
-            .arg(QString::fromStdString(number_text(draft.gradient)),
+            .arg(QString::fromStdString(number_text(draft.gain)),
+                 QString::fromStdString(number_text(draft.error, 1)),
+                 QString::fromStdString(number_text(draft.gradient)),
                  QString::fromStdString(number_text(draft.loss, 3)));
-    setAccessibleName(tr("Remedy %1: %2").arg(rank).arg(name));
-    setAccessibleDescription(sentence + QStringLiteral("; ") + result);
-    setToolTip(sentence + u'\n' + result + u'\n' + tr("Press: train it as a further run"));
+    QStringList lines{sentence};
+    if (!reason.isEmpty()) lines << tr("Measured: %1").arg(reason);
+    lines << result;
+    setAccessibleName(tr("Remedy: %1").arg(name));
+    setAccessibleDescription(lines.join(QStringLiteral("; ")));
+    lines << tr("The order is no ranking") << tr("Press: train it as a further run");
+    setToolTip(lines.join(u'\n'));
     update();
 }
 
@@ -86,7 +92,7 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(frame, 6, 6);
 
     const QRectF plot(kRemedyButtonPad, (height() - kPlotHeight) / 2.0, kPlotWidth, kPlotHeight);
-    const std::size_t steps = std::max(draft_.first.gradient.size(), failed_.gradient.size());
+    const std::size_t steps = draft_.first.gradient.size();  // the failed run's may be more
     painter.setBrush(Qt::NoBrush);
     QPen dashed(theme.run(run_), 1);
     dashed.setDashPattern({3, 2});
@@ -102,12 +108,11 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     painter.setPen(theme.muted);
     const QRect first(left, 3, width() - left - 2, height() / 2 - 3),
         second(left, height() / 2, first.width(), 15);
-    painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft, QString::number(rank_));
     painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, resultText());
     painter.setFont(heavy);
     painter.setPen(theme.text);
-    painter.drawText(first.adjusted(12, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                     painter.fontMetrics().elidedText(text(), Qt::ElideRight, first.width() - 12));
+    painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(text(), Qt::ElideRight, first.width()));
 }
 
 }  // namespace normscope::widgets

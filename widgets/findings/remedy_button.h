@@ -7,9 +7,9 @@
 
 namespace normscope::widgets {
 
-/// One remedy and its draft: rank, name, the gradient ratio and the loss at the draft's end, and the gradient
-/// ratio over the steps as a small plot, bold; that of the failed run dashed. All texts are of fixed sizes;
-/// the whole change is the tooltip.
+/// One remedy and its draft: name, the gradient ratio at the draft's end, its gain over the failed run, and
+/// the gradient ratio over the steps as a small plot, bold; that of the failed run dashed. All texts are of
+/// fixed sizes; the tooltip has the whole change and what was measured that points to it.
 class RemedyButton : public QAbstractButton {
     Q_OBJECT
   public:
@@ -17,8 +17,8 @@ class RemedyButton : public QAbstractButton {
 
     explicit RemedyButton(QWidget* parent = nullptr);
     /// `run`: index of the failed run's colour.
-    void setRemedy(int rank, const QString& name, const QString& sentence, const DraftResult& draft,
-                   const FirstSteps& failed, int run);
+    void setRemedy(const QString& name, const QString& sentence, const QString& reason,
+                   const DraftResult& draft, const FirstSteps& failed, int run);
     const FirstSteps& draft() const { return draft_.first; }
     QString resultText() const;
     QSize sizeHint() const override;
@@ -32,7 +32,7 @@ class RemedyButton : public QAbstractButton {
     void paintEvent(QPaintEvent* event) override;
 
   private:
-    int rank_ = 1, run_ = 0;
+    int run_ = 0;
     DraftResult draft_;
     FirstSteps failed_;
 };

@@ -23,6 +23,7 @@ struct DraftRequest {
     };
     std::uint64_t token = 0;  ///< of its replies; a newer request replaces an older one
     std::string backend;      ///< of the run that failed
+    DraftControl control;     ///< its own first steps
     std::vector<Item> items;
 };
 

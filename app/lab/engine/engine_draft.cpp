@@ -51,7 +51,8 @@ void EngineWorker::draftSlice() {
         }
         while (!draft_->ended() && !shutting_down_ && Clock::now() < end) draft_->advance(pool_);
         if (!draft_->ended()) return scheduleDraft(0ms);
-        result = std::make_shared<const DraftResult>(evaluate_draft(draft_->first(), draft_->outcome()));
+        result = std::make_shared<const DraftResult>(
+            evaluate_draft(draft_->first(), draft_->outcome(), drafting_.control));
     } catch (const std::exception& error) {
         result = std::make_shared<const DraftResult>(infeasible_draft(error.what()));
     }

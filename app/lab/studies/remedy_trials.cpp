@@ -29,17 +29,7 @@ bool RemedyTrials::done() const {
 }
 
 std::vector<std::size_t> RemedyTrials::shown() const {
-    std::vector<DraftResult> made;
-    std::vector<std::size_t> of;
-    for (std::size_t i = 0; i < drafts.size(); ++i)
-        if (drafts[i]) {
-            made.push_back(*drafts[i]);
-            of.push_back(i);
-        }
-    std::vector<std::size_t> best = ranked(made);
-    if (best.size() > kShown) best.resize(kShown);
-    for (std::size_t& index : best) index = of[index];
-    return best;
+    return shown_remedies(remedies, drafts);
 }
 
 std::vector<std::size_t> RemedyTrials::not_enough() const {
@@ -56,12 +46,15 @@ RemedyTrials trialsOf(const LabRun& run) {
     trials.outcome = run.data->outcome;
     trials.obstacle = remedies_obstacle(*run.data);
     if (trials.obstacle.empty() && run.weights) trials.obstacle = "it began with weights from a file";
-    trials.own = first_steps(*run.data, draft_steps(run.live));
     if (!trials.obstacle.empty()) return trials;
     trials.remedies = remedies(run.live, *run.data);
     trials.drafts.resize(trials.remedies.size());
-    std::int64_t steps = 0;
-    for (const Remedy& remedy : trials.remedies) steps += draft_steps(remedy.recipe);
+    std::int64_t steps = 0, longest = draft_steps(run.live);
+    for (const Remedy& remedy : trials.remedies) {
+        steps += draft_steps(remedy.recipe);
+        longest = std::max(longest, draft_steps(remedy.recipe));
+    }
+    trials.control = control_of(*run.data, longest);
     trials.seconds = stepMs(*run.data) / 1e3 * static_cast<double>(steps);
     return trials;
 }

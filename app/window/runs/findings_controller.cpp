@@ -111,7 +111,7 @@ widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
 
 widgets::RemedyContent::Choice choiceOf(const RemedyTrials& trials, std::size_t index) {
     const Remedy& remedy = trials.remedies[index];
-    return {index, text(remedy.name), text(remedy.sentence), *trials.drafts[index]};
+    return {index, text(remedy.name), text(remedy.sentence), text(remedy.reason), *trials.drafts[index]};
 }
 
 widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
@@ -122,14 +122,14 @@ widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
         std::find_if(runs.begin(), runs.end(), [&](const LabRun& run) { return run.id == trials.run; });
     content.hue = static_cast<int>(failed - runs.begin());
     content.depth = trials.recipe.stack.depth;
-    content.own = trials.own;
+    content.control = trials.control;
     content.obstacle = text(trials.obstacle);
     content.all = trials.remedies.size();
     content.made = static_cast<std::size_t>(std::count_if(
         trials.drafts.begin(), trials.drafts.end(), [](const auto& draft) { return draft.has_value(); }));
     content.requested = trials.requested;
     content.seconds = trials.seconds;
-    for (const std::size_t i : trials.shown()) content.best.push_back(choiceOf(trials, i));
+    for (const std::size_t i : trials.shown()) content.shown.push_back(choiceOf(trials, i));
     for (const std::size_t i : trials.not_enough()) content.not_enough.push_back(choiceOf(trials, i));
     content.tried = trials.tried;
     if (trials.tried.empty()) return content;

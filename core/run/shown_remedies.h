@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/findings/remedies.h"
+#include "core/run/draft.h"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace normscope {
+
+/// As many remedies are shown.
+inline constexpr std::size_t kShownRemedies = 3;
+
+/// Which of the remedies to show, in their order, which is no ranking: of each kind the one whose draft
+/// gained most among those that are enough; where a kind has none, of the others the ones that gained most.
+/// `drafts`: one for each remedy, nullopt where it is not done. Pure; any thread.
+std::vector<std::size_t> shown_remedies(const std::vector<Remedy>& remedies,
+                                        const std::vector<std::optional<DraftResult>>& drafts);
+
+}  // namespace normscope
