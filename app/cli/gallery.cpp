@@ -186,9 +186,10 @@ double seconds_of_operation(const GalleryEntry& entry, const GalleryArguments& a
     single.sweep.seeds = {recipe.train.seed};
     ThreadPool pool(arguments.threads);
     const auto start = std::chrono::steady_clock::now();
-    const DraftResult drafted = draft(recipe, pool, nullptr, device_named(arguments.backend));
+    Draft drafted(recipe, pool.threads(), nullptr, device_named(arguments.backend));
+    while (!drafted.ended()) drafted.advance(pool);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const auto steps = static_cast<double>(std::max<std::size_t>(1, drafted.first.loss.size()));
+    const auto steps = static_cast<double>(std::max<std::int64_t>(1, drafted.steps_done()));
     return seconds / steps / (training_operations(single) / std::max(1, recipe.train.steps));
 }
 

@@ -132,7 +132,11 @@ void print_run(const Trial& trial) {
 }
 
 /// What the gains are over, a sentence.
-const char* control_sentence(DraftControl::Kind kind) {
+const char* control_sentence(const DraftControl& control) {
+    const DraftControl::Kind kind = control.kind;
+    if (!control.loss_can_fall())
+        return "No loss falls in so few steps of this text, where frequencies give no more than a uniform "
+               "guess: the gradient alone decides";
     if (kind == DraftControl::Kind::Slow)
         return "Gain: by how much more the loss dropped in the draft than in the run itself, and at most by "
                "how much "
@@ -153,7 +157,7 @@ void print(const RunData& run, const DraftControl& control, const std::vector<Tr
         if (!sentence.empty()) std::cout << "  " << sentence << "\n";
     const std::string layers = "gradient, layer 1 ÷ " + std::to_string(run.recipe.get()->stack.depth);
     std::cout << "Drafts, not ranked: steps, gain in nat, loss in nat, " << layers << "\n"
-              << "  " << control_sentence(control.kind) << "\n";
+              << "  " << control_sentence(control) << "\n";
     bool enough = false;
     for (std::size_t i = 0; i < trials.size(); ++i)
         if (trials[i].draft.enough) {

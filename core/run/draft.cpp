@@ -135,6 +135,10 @@ void Draft::advance(ThreadPool& pool) {
     for (const RunEvent& event : delta.events) first_.overflows += event.kind == "overflow";
 }
 
+bool DraftControl::loss_can_fall() const {
+    return !(ln_vocab - unigram_entropy < kMinGain);  // where either is unknown, too
+}
+
 const char* control_word(DraftControl::Kind kind) {
     constexpr const char* kWords[] = {"failing", "slow", "later"};
     return kWords[static_cast<int>(kind)];
@@ -144,6 +148,7 @@ DraftControl control_of(const RunData& run, std::int64_t count) {
     DraftControl control;
     control.first = first_steps(run, count);
     control.ln_vocab = run.ln_vocab > 0 ? run.ln_vocab : kNaN;
+    control.unigram_entropy = run.unigram_entropy;
     const Recipe* recipe = run.recipe.get();
     if (!recipe) return control;
     const std::int64_t steps = draft_steps(*recipe);
@@ -167,7 +172,9 @@ DraftResult evaluate_draft(FirstSteps first, const Outcome& outcome, const Draft
         const Measured& gain = leads.value < fell.value ? leads : fell;
         result.gain = gain.value;
         result.error = gain.error;
-        const bool gained = control.kind == DraftControl::Kind::Later
+        result.by_gradient = !control.loss_can_fall();
+        const bool gained = result.by_gradient ? leads.not_negative()
+                            : control.kind == DraftControl::Kind::Later
                                 ? fell.beyond_noise() && leads.not_negative()
                                 : gain.beyond_noise();
         if (result.why_not.empty() && !gained) result.why_not = "gain " + number_text(gain.value);

@@ -62,6 +62,13 @@ struct DraftControl {
     FirstSteps first;        ///< at least as many as a draft has, where the run has them
     double ln_vocab = kNaN;  ///< loss of the uniform distribution, nat; NaN where unknown
     Kind kind = Kind::Failing;
+    /// Loss of the best model that ignores its input, nat; NaN where unknown.
+    double unigram_entropy = kNaN;
+
+    /// Whether there is something to fall to in so few steps: token frequencies, which every stack that
+    /// learns finds first. Where they give no more than a uniform guess (copying), the loss of a draft shows
+    /// nothing.
+    bool loss_can_fall() const;
 };
 /// "failing", "slow", "later".
 const char* control_word(DraftControl::Kind kind);
@@ -71,10 +78,11 @@ DraftControl control_of(const RunData& run, std::int64_t count);
 /// What a draft shows at its end, and whether that is enough to try the whole run.
 struct DraftResult {
     FirstSteps first;
-    double loss = 0;      ///< mean of the draft's last 4 steps, nat; not finite where one of them is not
-    double gradient = 0;  ///< median of the same steps
-    double gain = 0;      ///< nat over the control (see evaluate_draft); NaN without a loss
-    double error = 0;     ///< its standard error from the scatter of these 4 steps
+    double loss = 0;           ///< mean of the draft's last 4 steps, nat; not finite where one of them is not
+    double gradient = 0;       ///< median of the same steps
+    double gain = 0;           ///< nat over the control (see evaluate_draft); NaN without a loss
+    double error = 0;          ///< its standard error from the scatter of these 4 steps
+    bool by_gradient = false;  ///< the gradient alone decided: DraftControl::loss_can_fall() is false
     bool enough = false;
     std::string why_not;  ///< one reason in a few words where it is not enough: "gradient 0.00056"
 };
@@ -100,6 +108,9 @@ struct DraftResult {
 /// Of a control that fails Later the draft ends before that: it shows no more than that the change learns as
 /// well. So there what it leads need only not be below zero by as much; what it fell is required as
 /// elsewhere.
+///
+/// Where the loss cannot fall in so few steps (DraftControl::loss_can_fall) the gradient alone decides: the
+/// draft is sound, and does not end clearly above the control.
 ///
 /// How often the whole run then learns is measured in tests/findings/DRAFTS.md; it is no promise, and gains
 /// do not rank: a longer draft, over a warm-up, has longer to gain.

@@ -4,6 +4,7 @@
 #include "core/base/assert.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace normscope {
@@ -14,8 +15,12 @@ std::vector<std::size_t> shown_remedies(const std::vector<Remedy>& remedies,
     std::vector<std::size_t> by_gain;
     for (std::size_t i = 0; i < drafts.size(); ++i)
         if (drafts[i] && drafts[i]->enough) by_gain.push_back(i);
-    std::stable_sort(by_gain.begin(), by_gain.end(),
-                     [&](std::size_t a, std::size_t b) { return drafts[a]->gain > drafts[b]->gain; });
+    std::stable_sort(by_gain.begin(), by_gain.end(), [&](std::size_t a, std::size_t b) {
+        const DraftResult &one = *drafts[a], &other = *drafts[b];
+        if (one.by_gradient && other.by_gradient)
+            return std::abs(std::log(one.gradient)) < std::abs(std::log(other.gradient));
+        return one.gain > other.gain;
+    });
     // The first of each kind to the front, the others after them.
     std::set<RemedyKind> kinds;
     std::vector<std::size_t> shown, others;

@@ -39,7 +39,7 @@ using Kind = DraftControl::Kind;
 
 DraftControl control(Kind kind, std::vector<double> loss, double ln_vocab = kNan) {
     const std::size_t n = loss.size();
-    return {steps(std::move(loss), all(n, 1)), ln_vocab, kind};
+    return {steps(std::move(loss), all(n, 1)), ln_vocab, kind, kNan};
 }
 
 DraftResult sound(std::vector<double> loss, const DraftControl& over) {
@@ -128,6 +128,21 @@ class DraftTest : public QObject {
         const DraftResult result = draft(recipe, {}, pool_);
         QVERIFY(!result.enough);
         QVERIFY2(!result.why_not.empty(), result.why_not.c_str());
+    }
+
+    /// Of a text whose frequencies give no more than a uniform guess, as that of copying.
+    void whereTheLossCannotFallTheGradientDecides() {
+        DraftControl copying = control(Kind::Failing, all(16, 2.83), 2.833);
+        QVERIFY(copying.loss_can_fall());  // unknown
+        copying.unigram_entropy = 2.4;
+        QVERIFY(copying.loss_can_fall());
+        QVERIFY(!sound(all(16, 2.83), copying).enough);  // it gained nothing
+        copying.unigram_entropy = 2.81;
+        QVERIFY(!copying.loss_can_fall());
+        const DraftResult level = sound(all(16, 2.83), copying);
+        QVERIFY(level.enough && level.by_gradient);
+        QVERIFY(!sound(all(16, 2.9), copying).enough);  // clearly above the run itself
+        QVERIFY(!evaluate_draft(steps(all(16, 2.83), all(16, 0.001)), running(), copying).enough);
     }
 
     void theJudgementIsByGradientAndLoss() {

@@ -35,6 +35,17 @@ struct Drafts {
 class ShownRemediesTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void byTheGradientWhereItDecides() {
+        Drafts drafts;
+        drafts.add(kStack, 0.03).add(kStack, 0).add(kTraining, 0.01).add(kWeights, 0).add(kWeights, 0.02);
+        const double gradients[] = {0.05, 0.4, 0.3, 3, 0.1};
+        for (std::size_t i = 0; i < 5; ++i) {
+            drafts.drafts[i]->by_gradient = true;
+            drafts.drafts[i]->gradient = gradients[i];
+        }
+        QCOMPARE(drafts.shown(), (Indices{1, 2, 3}));
+    }
+
     void ofEachKindTheLargestGainInTheOrderOfTheList() {
         Drafts drafts;
         drafts.add(kTraining, 0.1).add(kTraining, 0.2).add(kWeights, 0.4).add(kWeights, 0.3);

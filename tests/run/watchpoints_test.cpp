@@ -203,8 +203,8 @@ class WatchpointsTest : public QObject {
         const Trained plain = train(small_recipe(12));
         // The median of the recorded norms: some steps are above it.
         std::vector<double> norms;
-        for (const StepRecord& record : plain.all.steps) norms.push_back(record.values[2].second);
-        QCOMPARE(plain.all.steps[0].values[2].first, std::string("grad_norm"));
+        for (const StepRecord& record : plain.all.steps) norms.push_back(record.values[3].second);
+        QCOMPARE(plain.all.steps[0].values[3].first, std::string("grad_norm"));
         std::vector<double> sorted = norms;
         std::sort(sorted.begin(), sorted.end());
         const double limit = sorted[6];

@@ -81,7 +81,12 @@ QString aboutDrafts(const RemedyContent& content) {
         lines.back() = QObject::tr(
             "Gain: by how much more the loss dropped in the draft than in the run itself, and at most by how "
             "much below a uniform guess");
-    if (content.control.kind == DraftControl::Kind::Later)
+    if (!content.control.loss_can_fall())
+        lines << QObject::tr(
+            "No loss drops in so few steps of this text, where frequencies give no more than a uniform "
+            "guess: "
+            "the gradient alone decides");
+    else if (content.control.kind == DraftControl::Kind::Later)
         lines << QObject::tr(
             "The run failed after these steps, so the drafts end before that: no gain is required");
     return lines.join(u'\n');

@@ -117,8 +117,7 @@ class FindingsBandTest : public QObject {
         }
         const widgets::FindingsColumn& first = *bandOf(b)->columns().front();
         QVERIFY(first.tipAt(QPoint(20, 30)).startsWith("Loss at step 0: "));
-        QVERIFY(
-            first.tipAt(QPoint(110, 30)).startsWith("RMS of the hidden state after layer 8 at step 0: "));
+        QVERIFY(first.tipAt(QPoint(110, 30)).startsWith("RMS of the hidden state after layer 8 at step 0: "));
         QVERIFY(bandOf(b)->more().isEmpty());
         for (const int width : {1440, 1920}) {
             b.window->resize(width, 900);
@@ -285,15 +284,15 @@ class FindingsBandTest : public QObject {
                 QCOMPARE(shown.numbers[0].caption,
                          QString("%1 – %2").arg(losses[0], 0, 'f', 2).arg(losses[2], 0, 'f', 2));
                 QVERIFY(shown.numbers[0].tip.contains(QString("at step %1").arg(step)));
-                std::vector<double> held_out;
+                std::vector<double> last;
                 for (const std::size_t run : members)
-                    held_out.push_back(held_out_loss(b.run(static_cast<int>(run)), step)->loss);
-                std::sort(held_out.begin(), held_out.end());
+                    last.push_back(held_out_loss(b.run(static_cast<int>(run)), step)->loss);
+                std::sort(last.begin(), last.end());
                 QVERIFY2(shown.numbers[0].tip.contains(QString("Held-out loss: median %1 nat (%2 – %3), each "
                                                                "the mean of 64 held-out sequences")
-                                                           .arg(held_out[1], 0, 'f', 2)
-                                                           .arg(held_out[0], 0, 'f', 2)
-                                                           .arg(held_out[2], 0, 'f', 2)),
+                                                           .arg(last[1], 0, 'f', 2)
+                                                           .arg(last[0], 0, 'f', 2)
+                                                           .arg(last[2], 0, 'f', 2)),
                          qPrintable(shown.numbers[0].tip));
                 QCOMPARE(shown.outcomes.size(), 3u);
                 for (std::size_t m = 0; m < 3; ++m)
