@@ -21,10 +21,14 @@ std::vector<std::size_t> shown_remedies(const std::vector<Remedy>& remedies,
             return std::abs(std::log(one.gradient)) < std::abs(std::log(other.gradient));
         return one.gain > other.gain;
     });
-    // The first of each kind to the front, the others after them.
+    // To the front the first of each kind; by the gradient, all but those of the training.
     std::set<RemedyKind> kinds;
     std::vector<std::size_t> shown, others;
-    for (const std::size_t i : by_gain) (kinds.insert(remedies[i].kind).second ? shown : others).push_back(i);
+    for (const std::size_t i : by_gain) {
+        const bool front = drafts[i]->by_gradient ? remedies[i].kind != RemedyKind::Training
+                                                  : kinds.insert(remedies[i].kind).second;
+        (front ? shown : others).push_back(i);
+    }
     shown.insert(shown.end(), others.begin(), others.end());
     if (shown.size() > kShownRemedies) shown.resize(kShownRemedies);
     std::sort(shown.begin(), shown.end());

@@ -81,7 +81,8 @@ class BadInputTest : public QObject {
         row("backend", "train pre-ln --out %new.h5 --backend tpu", 2, "--backend");
         row("no cuda", "train pre-ln --out %new.h5 --backend cuda", 2,
             "--backend: cuda is not available: NORMSCOPE_CUDA_PLUGIN is empty, allowed: auto, cpu");
-        row("unknown preset", "presets pre", 2, "presets: \"pre\" is not known, allowed: pre-ln-copy, post-ln-copy, pre-ln, post-ln");
+        row("unknown preset", "presets pre", 2,
+            "presets: \"pre\" is not known, allowed: pre-ln-copy, post-ln-copy, pre-ln, post-ln");
         row("no recipe", "train nonsense --out %new.h5", 2, "nonsense: no such preset, and no readable file");
         row("not json", "train %bad.json --out %new.h5", 2, "bad.json: not valid JSON at byte");
         row("empty json", "validate %empty.json", 2, "empty.json: not valid JSON at byte");

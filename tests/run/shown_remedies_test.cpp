@@ -43,7 +43,7 @@ class ShownRemediesTest : public QObject {
             drafts.drafts[i]->by_gradient = true;
             drafts.drafts[i]->gradient = gradients[i];
         }
-        QCOMPARE(drafts.shown(), (Indices{1, 2, 3}));
+        QCOMPARE(drafts.shown(), (Indices{1, 3, 4}));
     }
 
     void ofEachKindTheLargestGainInTheOrderOfTheList() {

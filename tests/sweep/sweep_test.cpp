@@ -407,7 +407,7 @@ class SweepTest : public QObject {
         QCOMPARE(result.watcher.failures.size(), std::size_t(1));
         QVERIFY2(QString::fromStdString(result.watcher.failures[0]).contains("allowed: up to the machine's"),
                  result.watcher.failures[0].c_str());
-        QCOMPARE(csv_of(path("failed")).split('\n')[2], QString("65536,42,failed,0,,,,,"));
+        QCOMPARE(csv_of(path("failed")).split('\n')[2], QString("65536,42,failed,0,,,,,,"));
         QCOMPARE(sweep(path("failed"), spec).watcher.trained, (std::vector<std::size_t>{1}));
         const SweepMerge merged = merge_sweeps({path("failed")}, path("failed-merged"));
         QVERIFY(merged.missing.empty());

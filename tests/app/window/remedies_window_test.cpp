@@ -83,7 +83,8 @@ class RemediesWindowTest : public QObject {
         QVERIFY(title->toolTip().contains("no ranking"));
         QVERIFY(title->fontMetrics().horizontalAdvance(title->text()) <= title->width());
         for (const std::size_t i : trials.not_enough())
-            QVERIFY(box(b)->notEnough().contains(QString::fromStdString(trials.remedies[i].name)));
+            QTRY_VERIFY2(box(b)->notEnough().contains(QString::fromStdString(trials.remedies[i].name)),
+                         qPrintable(box(b)->notEnough() + " lacks " + trials.remedies[i].name.c_str()));
     }
 
     void aClickTrainsTheRemedyAsAFurtherRunAndIsUndone() {

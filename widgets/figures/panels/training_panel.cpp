@@ -52,7 +52,7 @@ constexpr Floor kFloors[] = {{"Uniform guess", "uniform", &RunData::ln_vocab},
                              {"Token triples", "triples", &RunData::trigram_entropy},
                              {"Entropy rate", "entropy rate", &RunData::entropy_rate}};
 
-/// Lines that cannot be told apart, within 1 % of each other, have one label together, at the first of them.
+/// Lines that look like one, within 1 % of each other, have one label together, at the first of them.
 void shareLabels(std::vector<ReferenceLine>& lines, const std::vector<QString>& briefs) {
     constexpr double kApart = 0.01;
     for (std::size_t i = 0; i < lines.size(); ++i) {
