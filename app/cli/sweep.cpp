@@ -17,7 +17,6 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <limits>
 #include <memory>
 
 namespace normscope::app {
@@ -67,17 +66,14 @@ void print_chosen(const SweepResults& results) {
     if (!chosen) return;
     std::vector<std::string> keys;
     for (const SweepAxis& axis : results.spec.grid)
-        if (std::find(results.spec.choice.keys.begin(), results.spec.choice.keys.end(), axis.key) ==
-            results.spec.choice.keys.end())
-            keys.push_back(axis.key);
+        if (!is_chosen(results.spec, axis.key)) keys.push_back(axis.key);
     std::cout << "chosen by the median of final_loss over " << results.spec.choice.seeds
               << " seeds, and the median over the others:\n";
     for (const ChosenValues& one : *chosen) {
         std::vector<double> losses;
         for (const SweepRow& row : results.rows)
-            if (row.state != RunState::Failed && is_scored(results.spec, results.runs[row.run], {one}))
-                losses.push_back(row.state == RunState::Diverged ? std::numeric_limits<double>::infinity()
-                                                                 : row.final_loss.value_or(std::nan("")));
+            if (is_scored(results.spec, results.runs[row.run], {one}))
+                if (const auto loss = compared_loss(row)) losses.push_back(*loss);
         std::cout << "  ";
         for (std::size_t i = 0; i < keys.size(); ++i)
             std::cout << keys[i] << "=" << one.arm[i] << (i + 1 < keys.size() ? " " : ": ");

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/sweep/sweep_choice.h"
 
-#include "core/base/statistics.h"
+#include "core/sweep/sweep_map.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
-#include <map>
 
 namespace normscope {
 
@@ -34,11 +32,6 @@ std::optional<double> number_of(const std::string& text) {
     return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(value)
                                                                          : std::nullopt;
 }
-
-struct Arm {
-    std::vector<std::vector<std::string>> values;  ///< in the order of the grid
-    std::vector<std::vector<double>> losses;       ///< of each
-};
 
 }  // namespace
 
@@ -74,46 +67,37 @@ bool is_scored(const SweepSpec& spec, const SweepRun& run, const std::vector<Cho
 std::optional<std::vector<ChosenValues>> chosen_values(const SweepResults& results) {
     const SweepSpec& spec = results.spec;
     if (spec.choice.keys.empty()) return std::nullopt;
-    std::map<std::size_t, const SweepRow*> rows;
-    for (const SweepRow& row : results.rows) rows[row.run] = &row;
-    std::vector<std::vector<std::string>> order;
-    std::map<std::vector<std::string>, Arm> arms;
-    for (const SweepRun& run : results.runs) {
-        if (!chooses(spec, run)) continue;
-        const auto row = rows.find(run.index);
-        if (row == rows.end()) return std::nullopt;
-        const auto name = arm_of(spec, run);
-        if (!arms.contains(name)) order.push_back(name);
-        Arm& arm = arms[name];
-        const auto values = values_of(spec, run);
-        auto at = static_cast<std::size_t>(std::find(arm.values.begin(), arm.values.end(), values) -
-                                           arm.values.begin());
-        if (at == arm.values.size()) {
-            arm.values.push_back(values);
-            arm.losses.emplace_back();
-        }
-        if (row->second->state == RunState::Failed) continue;
-        const double loss = row->second->final_loss.value_or(std::nan(""));
-        const bool counts = row->second->state != RunState::Diverged && std::isfinite(loss);
-        arm.losses[at].push_back(counts ? loss : std::numeric_limits<double>::infinity());
-    }
-    std::vector<ChosenValues> chosen;
-    for (const auto& name : order) {
-        Arm& arm = arms[name];
-        ChosenValues best{name, arm.values.front(), std::numeric_limits<double>::infinity(), {}};
-        for (std::size_t i = 0; i < arm.values.size(); ++i) {
-            if (arm.losses[i].empty()) continue;
-            const double loss = median(std::move(arm.losses[i]));
-            if (loss < best.loss) {
-                best.loss = loss;
-                best.values = arm.values[i];
+    SweepResults choosing{spec, results.runs, {}};
+    for (const SweepRow& row : results.rows)
+        if (chooses(spec, results.runs[row.run])) choosing.rows.push_back(row);
+    if (choosing.rows.size() < spec.runs() / spec.seeds.size() * spec.choice.seeds) return std::nullopt;
+    // The arms' keys first, so that the cells of an arm are neighbours.
+    std::vector<std::size_t> keys, arm_keys;
+    std::size_t values = 1;
+    for (std::size_t i = 0; i < spec.grid.size(); ++i)
+        if (!is_chosen(spec, spec.grid[i].key)) arm_keys.push_back(i);
+    keys = arm_keys;
+    for (const std::string& key : spec.choice.keys)
+        for (std::size_t i = 0; i < spec.grid.size(); ++i)
+            if (spec.grid[i].key == key) {
+                keys.push_back(i);
+                values *= spec.grid[i].values.size();
             }
+    const std::vector<SweepCell> cells = sweep_cells(choosing, keys);
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    std::vector<ChosenValues> chosen;
+    for (std::size_t first = 0; first < cells.size(); first += values) {
+        std::size_t best = first;
+        for (std::size_t i = first; i < first + values; ++i)
+            if (cells[i].median_loss.value_or(kNone) < cells[best].median_loss.value_or(kNone)) best = i;
+        ChosenValues arm{{}, {}, cells[best].median_loss.value_or(kNone), {}};
+        for (std::size_t k = 0; k < keys.size(); ++k) {
+            const SweepAxis& axis = spec.grid[keys[k]];
+            const std::string& value = axis.values[cells[best].values[k]];
+            (k < arm_keys.size() ? arm.arm : arm.values).push_back(value);
+            if (k >= arm_keys.size() && is_edge(axis, value)) arm.at_edge.push_back(axis.key);
         }
-        for (std::size_t k = 0; k < spec.choice.keys.size(); ++k)
-            for (const SweepAxis& axis : spec.grid)
-                if (axis.key == spec.choice.keys[k] && is_edge(axis, best.values[k]))
-                    best.at_edge.push_back(axis.key);
-        chosen.push_back(std::move(best));
+        chosen.push_back(std::move(arm));
     }
     return chosen;
 }

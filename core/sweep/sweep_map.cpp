@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace normscope {
 
@@ -59,10 +58,7 @@ std::vector<SweepCell> sweep_cells(const SweepResults& results, const std::vecto
     for (const SweepRow& row : results.rows) {
         const std::size_t index = cell_of(row.run);
         ++cells[index].outcomes[row.state];
-        if (row.state == RunState::Failed) continue;
-        const double loss = row.final_loss.value_or(std::nan(""));
-        const bool counts = row.state != RunState::Diverged && std::isfinite(loss);
-        losses[index].push_back(counts ? loss : std::numeric_limits<double>::infinity());
+        if (const auto loss = compared_loss(row)) losses[index].push_back(*loss);
     }
     for (std::size_t i = 0; i < cells.size(); ++i)
         if (!losses[i].empty()) cells[i].median_loss = median(std::move(losses[i]));

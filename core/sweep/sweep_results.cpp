@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 
 namespace normscope {
@@ -139,6 +140,12 @@ std::optional<Number> optional_of(const std::string& text, const std::string& wh
 }
 
 }  // namespace
+
+std::optional<double> compared_loss(const SweepRow& row) {
+    if (row.state == RunState::Failed) return std::nullopt;
+    const bool counts = row.state != RunState::Diverged && row.final_loss && std::isfinite(*row.final_loss);
+    return counts ? *row.final_loss : std::numeric_limits<double>::infinity();
+}
 
 SweepRow sweep_row(const SweepRun& run, const RunData& recorded) {
     SweepRow row;

@@ -32,6 +32,10 @@ struct SweepRow {
     bool operator==(const SweepRow&) const = default;
 };
 
+/// The final loss of a row in medians and comparisons, nat: infinite for a run that diverged or has none; a
+/// failed run does not count.
+std::optional<double> compared_loss(const SweepRow& row);
+
 /// The row of a recorded run: a function of the recording alone.
 SweepRow sweep_row(const SweepRun& run, const RunData& recorded);
 

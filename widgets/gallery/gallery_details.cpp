@@ -116,17 +116,18 @@ GalleryDetails::GalleryDetails(QWidget* parent)
     column->addWidget(reason_);
     column->addWidget(scrolled_, 1);
 
+    // Of a copy of the id: another entry may be shown before the receiver is done.
     connect(run_, &QPushButton::clicked, this,
-            [this] { Q_EMIT running_ ? stopRequested() : runRequested(id_); });
-    connect(again_, &QPushButton::clicked, this, [this] { Q_EMIT runAgainRequested(id_); });
-    connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(id_); });
-    connect(remove_, &QPushButton::clicked, this, [this] { Q_EMIT removeRequested(id_); });
+            [this] { Q_EMIT running_ ? stopRequested() : runRequested(QString(id_)); });
+    connect(again_, &QPushButton::clicked, this, [this] { Q_EMIT runAgainRequested(QString(id_)); });
+    connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(QString(id_)); });
+    connect(remove_, &QPushButton::clicked, this, [this] { Q_EMIT removeRequested(QString(id_)); });
 }
 
 void GalleryDetails::setRow(const GalleryRow* row) {
     setVisible(row != nullptr);
     const QString id = row ? row->id() : QString();
-    if (row && (id != id_ || row->entry.own)) {
+    if (row && id != id_) {
         title_->setText(QString::fromStdString(row->entry.title));
         statement_->setText(
             tr("%1: %2").arg(sourceText(row->entry), QString::fromStdString(row->entry.statement)));

@@ -22,6 +22,8 @@ class GalleryDetails : public QWidget {
 
     /// Of this entry, what is measured, and what can be done now; null: none.
     void setRow(const GalleryRow* row);
+    /// The list was replaced: the next entry is read again, also under the same id.
+    void forget() { id_.clear(); }
     const QString& id() const { return id_; }
     GalleryMeasures* measures() const { return measures_; }
 

@@ -70,6 +70,7 @@ void GalleryDrawer::fillPapers() {
 
 void GalleryDrawer::setRows(std::vector<GalleryRow> rows) {
     entries_->setRows(std::move(rows));
+    details_->forget();
     fillPapers();
     filter();
     details_->setRow(entries_->find(entries_->selected()));

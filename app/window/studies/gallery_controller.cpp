@@ -108,7 +108,7 @@ void GalleryController::addFile(const QString& path) {
     open(id);
 }
 
-void GalleryController::remove(QString id) {
+void GalleryController::remove(const QString& id) {
     runs_.removeOwn(id);
     if (runs_.find(id)) return;
     widgets::Settings settings;

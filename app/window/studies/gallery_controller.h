@@ -50,7 +50,7 @@ class GalleryController : public QObject {
     void showSweep(const QString& id);
     /// Asks for the file of an entry of the user.
     void add();
-    void remove(QString id);  ///< a copy: the drawer selects another row meanwhile
+    void remove(const QString& id);
     /// Those of earlier starts; once.
     void restoreOwn();
 
