@@ -9,7 +9,7 @@
 namespace normscope::widgets {
 
 namespace {
-constexpr int kButtonHeight = 22, kReset = 18, kPadding = 8;
+constexpr int kButtonHeight = 22, kPathReset = 18, kPadding = 8;
 }
 
 PathKnob::PathKnob(const QString& label, const QString& name, QWidget* parent)
@@ -38,7 +38,7 @@ void PathKnob::showComparison() {
 }
 
 void PathKnob::place(const QRect& body) {
-    button_->setGeometry(body.left(), (body.height() - kButtonHeight) / 2, body.width() - kReset,
+    button_->setGeometry(body.left(), (body.height() - kButtonHeight) / 2, body.width() - kPathReset,
                          kButtonHeight);
     setValue(value_);
 }
