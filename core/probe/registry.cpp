@@ -3,6 +3,7 @@
 
 #include "core/base/assert.h"
 #include "core/probe/attention_rows.h"
+#include "core/probe/fragility.h"
 #include "core/probe/gates.h"
 #include "core/probe/gradients.h"
 #include "core/probe/growth.h"
@@ -79,7 +80,8 @@ std::span<const ProbeInfo> probe_registry() {
         importance_probe(),  //
         shift_probe(),       //
         paths_probe(),       //
-        transport_probe(),
+        transport_probe(),   //
+        fragility_probe(),
     };
     return all;
 }
