@@ -124,6 +124,14 @@ std::vector<std::string> places_of(const std::string& probe, const std::string& 
         if (array.find("end_to_end") != std::string::npos || array.starts_with("cumulative")) return {};
         return array.starts_with("layer") ? all(3, block) : all(6, half);
     }
+    if (probe == "fragility") {
+        if (array == "c_ln" || array == "ln_term" || array == "cancellation" || array.starts_with("rho_"))
+            return whole.labels.at("sites");
+        if (array == "kappa_eff" || array == "predictor_v1" || array == "local_v2") return all(3, block);
+        return array.starts_with("total") || array == "transport" || array == "predictor_v2"
+                   ? std::vector<std::string>()
+                   : all(3, attention);
+    }
     if (probe == "spectra") {
         if (array == "alignment") return {};
         if (array == "sublayer_top") return all(6, half);
@@ -143,6 +151,10 @@ const std::set<std::string> kNotMeasured{"theta/width",
                                          "jacobian/end_to_end_top",
                                          "jacobian/full_end_to_end",
                                          "jacobian/full_end_to_end_error",
+                                         "fragility/transport",
+                                         "fragility/predictor_v2",
+                                         "fragility/total_v1",
+                                         "fragility/total_v2",
                                          "spectra/end_to_end_top",
                                          "spectra/end_to_end_top_error",
                                          "spectra/end_to_end_bottom",
