@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/strict_json.h"
 #include "widgets/figures/panels/attention_panel.h"
+#include "widgets/figures/panels/fragility_panel.h"
 #include "widgets/figures/panels/gradient_map_panel.h"
 #include "widgets/figures/panels/gradients_panel.h"
 #include "widgets/figures/panels/growth_panel.h"
@@ -35,6 +36,7 @@ const std::vector<PanelInfo>& panels() {
         tokensPanel(),       //
         spectraPanel(),      //
         mismatchPanel(),     //
+        fragilityPanel(),    //
         residualPanel(),     //
         updatesPanel(),      //
         gradientMapPanel(),  //

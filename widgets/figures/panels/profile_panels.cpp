@@ -52,20 +52,6 @@ std::optional<Profile> matrixProfile(const ProbeResult& sample, const std::strin
     return profile;
 }
 
-/// An array [D] or [2D], each entry at the x of the hidden state that it produces.
-std::optional<Profile> endProfile(const ProbeResult& sample, const std::string& array, int states) {
-    const NamedArray* a = arrayOf(sample, array, 1);
-    const int count = a ? int(a->data.size()) : 0;
-    if (count == 0 || (states == 1 && count % 2 != 0)) return std::nullopt;
-    Profile profile;
-    profile.depth = count * states / 2;
-    profile.y = a->data;
-    for (int k = 1; k <= count; ++k) profile.x.push_back(depthX(states * k));
-    if (const NamedArray* error = arrayOf(sample, array + "_error", 1); error && error->shape == a->shape)
-        profile.error = error->data;
-    return profile;
-}
-
 std::optional<Profile> profileOf(const ProbeResult& sample, const std::string& array, Along along,
                                  const std::string& matrix) {
     switch (along) {

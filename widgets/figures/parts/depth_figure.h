@@ -22,6 +22,10 @@ using ProfileOf = std::function<std::optional<Profile>(const ProbeResult&)>;
 /// An array over hidden states, [2D+1].
 std::optional<Profile> hiddenProfile(const ProbeResult& sample, const std::string& array);
 
+/// An array over layers, [D], or sub-layers, [2D], each entry at the x of the hidden state that it produces;
+/// `states`: how many hidden states an entry goes over, 2 or 1.
+std::optional<Profile> endProfile(const ProbeResult& sample, const std::string& array, int states);
+
 /// An array over sub-layers, [D, 2], each at the x of the hidden state that it produces.
 std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::string& array);
 
