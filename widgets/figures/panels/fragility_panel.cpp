@@ -24,6 +24,12 @@ double measuredError(const RunData& run, const ProbeResult& sample, const std::s
     return errors ? errors->data.back() : NAN;
 }
 
+/// A relative error above 1 can be any error.
+QString predictedText(double error) {
+    if (!std::isfinite(error)) return "not of all layers";
+    return brief(error) + (error > 1 ? " (above 1: bounds nothing)" : "");
+}
+
 }  // namespace
 
 PanelInfo fragilityPanel() {
@@ -80,8 +86,7 @@ Figure buildFragility(const PanelInput& input) {
                      measured = measuredError(*shown.run, *shown.sample, format);
         const QString text =
             QString("%1 %2: predicted %3, measured %4")
-                .arg(nameOf(*shown.run), name,
-                     std::isfinite(predicted) ? brief(predicted) : QString("not of all layers"),
+                .arg(nameOf(*shown.run), name, predictedText(predicted),
                      std::isfinite(measured) ? brief(measured) : QString("not at this step"));
         chips.push_back({Chip::Edge::TopLeft, text, Role{Role::Kind::Run, shown.index, 0}});
         parts << text;

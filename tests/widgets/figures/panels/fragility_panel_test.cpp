@@ -40,6 +40,19 @@ class FragilityPanelTest : public QObject {
         QVERIFY(second.formula != first.formula && second.erratum.contains("[I; −I]"));
     }
 
+    void aPredictionAboveOneBoundsNothing() {
+        RunData run = syn::run("A");
+        syn::add(run, "fragility", 4,
+                 {syn::vector("predictor_v2", {300, 1}), syn::array("total_v2", {}, {512})});
+        QVERIFY2(build(run).summary.contains("predicted 2 (above 1: bounds nothing)"),
+                 qPrintable(build(run).summary));
+        syn::add(run, "fragility", 5,
+                 {syn::vector("predictor_v2", {300, 1}), syn::array("total_v2", {}, {256})});
+        PanelInput input;
+        input.runs = {&run};
+        QVERIFY(!buildFragility(input).summary.contains("bounds nothing"));
+    }
+
     void withoutASampleItStatesSo() {
         const RunData run = syn::run("A");
         const Figure figure = build(run);
