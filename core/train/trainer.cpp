@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/trainer.h"
 
+#include "core/backend/shared/out_of_memory.h"
 #include "core/base/statistics.h"
 #include "core/model/gradient_ratio.h"
 #include "core/model/sequence_losses.h"
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <new>
 
 namespace normscope {
 
@@ -241,7 +243,7 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
     now.gradient_ratio = gradient_ratio(now.hidden_gradient);
 
     if (report.event == StepEvent::Bad) {
-        outcome_ = find_divergence(pool);
+        outcome_ = find_divergence(report.loss_scale, pool);
     } else if (const auto diverged =
                    verdict_.add(step_, now.loss, now.gradient_ratio, report.event == StepEvent::Skipped)) {
         outcome_ = *diverged;
@@ -289,12 +291,37 @@ std::vector<StepNumbers> Trainer<T>::steps(ThreadPool& pool, std::int64_t count)
 }
 
 template <class T>
-Outcome Trainer<T>::find_divergence(ThreadPool& pool) {
-    // The step kept no tape: its forward passes are repeated.
+Outcome Trainer<T>::find_divergence(double loss_scale, ThreadPool& pool) {
+    const auto batch_of = [&](int micro) {
+        return corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context);
+    };
+    // The step kept no tape: its passes are repeated, the backward ones with the gradients of the hidden
+    // states.
+    const auto repeated = [&]() -> std::optional<Outcome> {
+        Gradients<T> gradients;
+        BackwardRecord<T> record;
+        for (int micro = 0; micro < train_.accumulate; ++micro) {
+            const Batch batch = batch_of(micro);
+            model_.forward(batch, tape_, pool);
+            if (const auto bad = first_bad_value<T>(model_, tape_, nullptr, step_)) return bad;
+            model_.clear(gradients, batch.sequences);
+            model_.backward(batch, tape_, static_cast<T>(loss_scale / train_.accumulate), gradients, pool,
+                            &record);
+            model_.reduce(gradients, pool);
+            if (const auto bad = first_bad_backward<T>(model_, record, gradients.total().data(), step_))
+                return bad;
+        }
+        return std::nullopt;
+    };
+    try {
+        if (const auto bad = repeated()) return *bad;
+    } catch (
+        const std::bad_alloc&) {  // they take more memory than the step did: what the step left is searched
+    } catch (const OutOfMemory&) {
+    }
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         const bool last = micro + 1 == train_.accumulate;
-        model_.forward(corpus_->train_batch(train_.seed, step_, micro, train_.batch, model_.spec().context),
-                       tape_, pool, Probabilities::WhereNeeded);
+        model_.forward(batch_of(micro), tape_, pool, Probabilities::WhereNeeded);
         if (const auto bad =
                 first_bad_value(model_, tape_, last ? gradients_.total().data() : nullptr, step_))
             return *bad;

@@ -152,7 +152,7 @@ class Trainer {
     /// Copies the updated weights to the model.
     void publish_weights();
     /// The first non-finite value of the last step.
-    Outcome find_divergence(ThreadPool&);
+    Outcome find_divergence(double loss_scale, ThreadPool&);
 
     TrainSpec train_;
     std::shared_ptr<const Corpus> corpus_;
