@@ -75,6 +75,31 @@ ClaimResult output_error(ClaimInput& input) {
             : "needs a bound with κ_val that holds: its constant is " + text(corrected.residual));
 }
 
+/// The error of the hidden state in BF16, same weights and batch, after layer 1 and after the last, under
+/// both policies.
+ClaimResult mismatch_over_depth(ClaimInput& input) {
+    if (input.spec().depth < 2) return not_applicable("one layer");
+    const auto growth = [&](const char* array, double& first, double& last) {
+        const std::vector<double>& errors = input.values("mismatch", array);
+        first = errors.at(2);
+        last = errors.back();
+        return last / first;
+    };
+    double pure_first = 0, pure_last = 0, autocast_first = 0, autocast_last = 0;
+    const double pure = growth("bf16_hidden", pure_first, pure_last),
+                 autocast = growth("bf16_autocast_hidden", autocast_first, autocast_last);
+    if (!std::isfinite(pure) || !std::isfinite(autocast)) return needs("a finite pass in BF16");
+    ClaimResult result;
+    result.verdict = ClaimVerdict::Toy;
+    result.value = std::min(pure, autocast);
+    result.bound = 1;
+    result.residual = 1 - result.value;
+    result.samples = 2;
+    result.detail = "BF16, after layer 1 and the last: pure " + text(pure_first) + " and " + text(pure_last) +
+                    ", autocast " + text(autocast_first) + " and " + text(autocast_last);
+    return result;
+}
+
 ClaimResult cross_entropy_table(ClaimInput& input) {
     const PublishedNumbers p = input.quantities().published();
     const double floor = std::log(p.vocabulary);
@@ -112,8 +137,7 @@ const Claim kPrecisionRows[] = {
      "precision"},
     {"B12", "Exp-3", "the ε rule steers ρ_LN to its target", kFails,
      [](ClaimInput&) { return needs("the ε controller"); }, "stack.norm.eps"},
-    {"B13", "δ_ℓ", "the mismatch grows with depth", ClaimVerdict::Corrected,
-     [](ClaimInput&) { return needs("the same weights in pure and in autocast rounding"); },
+    {"B13", "δ_ℓ", "the mismatch grows with depth", ClaimVerdict::Toy, mismatch_over_depth,
      "precision_policy"},
     {"B14", "u table", "u = 2⁻⁸, 2⁻¹¹, 2⁻²⁴", ClaimVerdict::Holds, round_off},
 };
