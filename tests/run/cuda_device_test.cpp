@@ -200,7 +200,8 @@ class CudaDeviceTest : public QObject {
     }
     void stepsWithoutProbabilities() {
         QFETCH(QString, row);
-        const Recipe recipe = short_recipe(row.toStdString());
+        Recipe recipe = short_recipe(row.toStdString());
+        recipe.train.steps = 2;  // both have a held-out loss, which takes most of the test
         const auto losses = [&](Device& device) {
             ThreadPool pool(1);
             Experiment experiment(recipe, "a", "test", nullptr, device);
