@@ -11,8 +11,9 @@
 namespace normscope {
 
 /// The first value of a pass that is not finite, in the order of computation: parameters, then the
-/// forward pass layer by layer, then the gradients from the head down. Names layer, operation and step: "step
-/// 212 · L7 ffn.w2 · inf" (layers from 1, as on screen). `gradients` is the arena, of the device, or null.
+/// forward pass layer by layer (bad_forward.h), then the gradients from the head down. Names step, layer,
+/// operation, and where they are known row, value and limit (bad_place.h; layers from 1, as on screen).
+/// `gradients` is the arena, of the device, or null.
 template <class T>
 std::optional<Outcome> first_bad_value(const Transformer<T>&, const Tape<T>&, const T* gradients,
                                        std::int64_t step);
