@@ -26,7 +26,7 @@ class OutcomesTest : public QObject {
   private Q_SLOTS:
     /// An overflow in the residual sum is named in the same words by the last line, `info` and the headline
     /// of the recording, and field by field in the last JSON object.
-    void theFirstBadPlaceIsToldEverywhere() {
+    void theFirstBadPlaceIsShownEverywhere() {
         const QString out = folder_.filePath("overflow.h5"), again = folder_.filePath("again.h5");
         const auto train = [](const QString& file, const QStringList& more) {
             return run_cli(QStringList{"train", "pre-ln", "--set", "precision=fp16", "--set", "stack.depth=2",

@@ -162,8 +162,8 @@ class BadPlaceTest : public QObject {
             QVERIFY2(!read_bad_place(other), other);
     }
 
-    /// Never an index into the embedding: the pass refuses it by its number.
-    void aBadTokenIsRefused() {
+    /// Never an index into the embedding: the pass rejects it by its number.
+    void aBadTokenIsRejected() {
         const Transformer<float> model(small_stack(false, Scheme::Pre), 1);
         Batch batch = one_sequence();
         batch.tokens[3] = 7;
@@ -171,7 +171,7 @@ class BadPlaceTest : public QObject {
         ThreadPool pool(1);
         try {
             model.forward(batch, tape, pool);
-            QFAIL("not refused");
+            QFAIL("not rejected");
         } catch (const InputError& error) {
             QVERIFY2(std::string(error.what()).find("7 is not a token") != std::string::npos, error.what());
         }
