@@ -3,6 +3,7 @@
 
 #include "core/base/number_text.h"
 #include "core/base/strict_json.h"
+#include "core/train/bad_place.h"
 
 #include <unistd.h>
 
@@ -24,6 +25,15 @@ double value_of(const StepRecord& record, const std::string& name) {
     for (const auto& [key, value] : record.values)
         if (key == name) return value;
     return std::nan("");
+}
+
+/// Layers from 1, as in the text; what is not known is null.
+Json json_of(const BadPlace& bad) {
+    const auto known = [](std::int64_t number, bool is) { return is ? Json(number) : Json(nullptr); };
+    return {{"step", bad.step},           {"layer", known(bad.layer + 1, bad.layer >= 0)},
+            {"operation", bad.operation}, {"row", known(bad.row, bad.row >= 0)},
+            {"detail", bad.detail},       {"value", bad.value},
+            {"limit", bad.limit},         {"result", bad.result}};
 }
 
 }  // namespace
@@ -99,11 +109,13 @@ void Progress::show(const RunEvent& event) {
 
 void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::string& path) {
     if (json_) {
-        print({{"event", "end"},
-               {"state", run_state_word(outcome.state)},
-               {"steps", steps_done},
-               {"text", outcome.text},
-               {"file", path}});
+        Json line{{"event", "end"},
+                  {"state", run_state_word(outcome.state)},
+                  {"steps", steps_done},
+                  {"text", outcome.text},
+                  {"file", path}};
+        if (const auto bad = read_bad_place(outcome.text)) line["first_bad"] = json_of(*bad);
+        print(line);
         return;
     }
     if (bar_open_) std::cout << "\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A run that finishes, one that diverges, one that stalls: exit code, last line, info and file agree.
+#include "core/findings/headline.h"
 #include "core/probe/registry.h"
 #include "core/run/flight_recorder.h"
 #include "core/session/session.h"
@@ -7,6 +8,8 @@
 #include "tests/cli/cli_process.h"
 #include "tests/support/test_main.h"
 
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <algorithm>
@@ -21,6 +24,37 @@ class OutcomesTest : public QObject {
     QTemporaryDir folder_;
 
   private Q_SLOTS:
+    /// An overflow in the residual sum is named in the same words by the last line, `info` and the headline
+    /// of the recording, and field by field in the last JSON object.
+    void theFirstBadPlaceIsShownEverywhere() {
+        const QString out = folder_.filePath("overflow.h5"), again = folder_.filePath("again.h5");
+        const auto train = [](const QString& file, const QStringList& more) {
+            return run_cli(QStringList{"train", "pre-ln", "--set", "precision=fp16", "--set", "stack.depth=2",
+                                       "--set", "stack.residual_step=1000000", "--steps", "3", "--out",
+                                       file} +
+                           more);
+        };
+        const CliResult text = train(out, {}), json = train(again, {"--json"});
+        QCOMPARE(text.code, 3);
+        QCOMPARE(json.code, 3);
+        const QByteArray line = json.out.trimmed().split('\n').last().toUtf8();
+        const QJsonObject end = QJsonDocument::fromJson(line).object();
+        const QJsonObject bad = end["first_bad"].toObject();
+        QCOMPARE(bad["step"].toInt(-1), 0);
+        QCOMPARE(bad["layer"].toInt(-1), 1);
+        QCOMPARE(bad["operation"].toString(), QString("attn.residual_add"));
+        QCOMPARE(bad["limit"].toDouble(), 65504.0);
+        QVERIFY(std::abs(bad["value"].toDouble()) > 65504);
+        QVERIFY(bad["row"].toInt(-1) >= 0);
+        const QString place = end["text"].toString();
+        QVERIFY2(text.out.contains("diverged (" + place + ")"), qPrintable(text.out));
+        const CliResult info = run_cli({"info", out});
+        QVERIFY2(info.out.contains(place), qPrintable(info.out));
+        const Headline head = headline(open_session(out.toStdString()).runs.front(), 0);
+        QCOMPARE(QString::fromStdString(head.title), QString("Diverged at step 0"));
+        QCOMPARE("step 0 · " + QString::fromStdString(head.measured), place);
+    }
+
     void states_data() {
         QTest::addColumn<QString>("preset");
         QTest::addColumn<QString>("state");

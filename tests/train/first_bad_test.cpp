@@ -69,89 +69,6 @@ class FirstBadTest : public QObject {
         QVERIFY2(outcome->text.starts_with(text.toStdString()), outcome->text.c_str());
     }
 
-    /// A stack of one kind of breakage in FP16, with the line that names it.
-    void theFirstBadPlace_data() {
-        QTest::addColumn<QString>("breakage");
-        QTest::addColumn<QString>("text");
-        // 40000 of the embedding + 30000 of the output's bias.
-        QTest::newRow("residual sum")
-            << "sum"
-            << "step 3 · layer 1 attn.sum · sequence 1 token 1 · 70000 beyond ±65504 of FP16 · inf";
-        QTest::newRow("scores")
-            << "scores"
-            << "step 3 · layer 2 attn.scores · sequence 1 token 1 · 2.5604e+05 beyond ±65504 of FP16 · nan";
-        QTest::newRow("feed-forward map")
-            << "ffn"
-            << "step 3 · layer 1 ffn.w1 · sequence 1 token 1 · 80000 beyond ±65504 of FP16 · inf";
-        QTest::newRow("projection")
-            << "wo"
-            << "step 3 · layer 1 attn.wo · sequence 1 token 1 · -80000 beyond ±65504 of FP16 · -inf";
-        QTest::newRow("head") << "head"
-                              << "step 3 · head · sequence 1 token 1 · 80000 beyond ±65504 of FP16 · inf";
-        // The variance of equal numbers is 0: 0·(1/√0).
-        QTest::newRow("norm without ε") << "norm"
-                                        << "step 3 · layer 1 attn.norm_in · sequence 1 token 1 · nan";
-        QTest::newRow("weight") << "weight"
-                                << "step 3 · layer 1 parameter ffn.w2 · nan";
-    }
-    void theFirstBadPlace() {
-        QFETCH(QString, breakage);
-        QFETCH(QString, text);
-        StackSpec spec;
-        spec.depth = 2;
-        spec.d_model = 8;
-        spec.heads = 2;
-        spec.context = 5;
-        spec.position = Position::None;
-        if (breakage == "norm") spec.norm.eps = 0;
-        complete(spec, 7);
-        Transformer<float> model(spec, 1);
-        model.set_rounding(Rounding::Fp16);
-        std::vector<float> weights(model.parameters().begin(), model.parameters().end());
-        const auto set = [&](const char* name, auto&& value) {
-            const TensorInfo* t = model.table().find(name);
-            if (!t) qFatal("no tensor %s", name);
-            for (std::size_t i = 0; i < t->count; ++i) weights[t->offset + i] = value(i);
-        };
-        const auto all = [](float value) { return [value](std::size_t) { return value; }; };
-        // Column 0 of an identity-like map reads channel 0, which a norm makes √7: bias alone decides.
-        if (breakage == "sum") {
-            set("tok_emb", all(40000));
-            set("blocks.0.attn.bo", all(30000));
-            set("blocks.0.attn.wo", all(0));
-        } else if (breakage == "scores") {
-            // The biases alone, 253 in FP16, in four channels: q·k = 4·253².
-            for (const char* name : {"blocks.1.attn.wq", "blocks.1.attn.wk"}) set(name, all(0));
-            for (const char* name : {"blocks.1.attn.bq", "blocks.1.attn.bk"}) set(name, all(253));
-        } else if (breakage == "ffn") {
-            set("blocks.0.ffn.w1", all(0));
-            set("blocks.0.ffn.b1", all(0));
-            set("blocks.0.ffn.norm_in.weight", all(0));
-            set("blocks.0.ffn.norm_in.bias", all(100));
-            set("blocks.0.ffn.w1", all(100));
-        } else if (breakage == "wo") {
-            set("blocks.0.attn.wv", all(0));
-            set("blocks.0.attn.bv", all(100));
-            set("blocks.0.attn.wo", all(-100));
-        } else if (breakage == "head") {
-            set("final_norm.weight", all(0));
-            set("final_norm.bias", all(100));
-            set("head.weight", all(100));
-        } else if (breakage == "norm") {
-            set("tok_emb", all(1));
-        } else {
-            set("blocks.0.ffn.w2", all(std::numeric_limits<float>::quiet_NaN()));
-        }
-        model.set_parameters(weights);
-        const Batch batch{1, 5, {0, 1, 2, 3, 4}, {1, 2, 3, 4, 5}};
-        ThreadPool pool(1);
-        Tape<float> tape;
-        model.forward(batch, tape, pool);
-        const auto outcome = first_bad_value<float>(model, tape, nullptr, 3);
-        QVERIFY(outcome);
-        QCOMPARE(QString::fromStdString(outcome->text), text);
-    }
-
     /// A loss scale beyond what the gradients fit in: the first gradient of the backward pass is named, not a
     /// tensor's below.
     void theFirstBadGradient() {
@@ -213,15 +130,15 @@ class FirstBadTest : public QObject {
         tensor("tok_emb") = nan;
         QCOMPARE(first(), QString("step 3 · gradient of tok_emb · nan"));
         record.hidden[0].data()[39] = nan;
-        QCOMPARE(first(), QString("step 3 · gradient of embedding · row 5 of 5 · nan"));
+        QCOMPARE(first(), QString("step 3 · gradient of embedding · row 4 · nan"));
         tensor("blocks.0.attn.wo") = nan;
         QCOMPARE(first(), QString("step 3 · layer 1 gradient of attn.wo · nan"));
         record.hidden[2].data()[8] = nan;
-        QCOMPARE(first(), QString("step 3 · layer 1 gradient of ffn.output · row 2 of 5 · nan"));
+        QCOMPARE(first(), QString("step 3 · layer 1 gradient of ffn.output · row 1 · nan"));
         tensor("blocks.1.attn.wq") = nan;
         QCOMPARE(first(), QString("step 3 · layer 2 gradient of attn.wq · nan"));
         record.hidden[4].data()[0] = std::numeric_limits<float>::infinity();
-        QCOMPARE(first(), QString("step 3 · gradient of final_norm's input · row 1 of 5 · inf"));
+        QCOMPARE(first(), QString("step 3 · gradient of final_norm's input · row 0 · inf"));
         tensor("head.weight") = nan;
         QCOMPARE(first(), QString("step 3 · gradient of head.weight · nan"));
     }
