@@ -3,7 +3,6 @@
 
 #include "core/base/assert.h"
 #include "core/probe/attention_rows.h"
-#include "core/probe/fragility.h"
 #include "core/probe/gates.h"
 #include "core/probe/gradients.h"
 #include "core/probe/growth.h"
@@ -11,9 +10,11 @@
 #include "core/probe/interface/places.h"
 #include "core/probe/jacobian.h"
 #include "core/probe/lipschitz.h"
-#include "core/probe/mismatch.h"
 #include "core/probe/null_space.h"
 #include "core/probe/paths.h"
+#include "core/probe/precision/fragility.h"
+#include "core/probe/precision/mismatch.h"
+#include "core/probe/precision/ranges.h"
 #include "core/probe/residual.h"
 #include "core/probe/shift.h"
 #include "core/probe/spectra.h"
@@ -81,7 +82,8 @@ std::span<const ProbeInfo> probe_registry() {
         shift_probe(),       //
         paths_probe(),       //
         transport_probe(),   //
-        fragility_probe(),
+        fragility_probe(),   //
+        ranges_probe(),
     };
     return all;
 }

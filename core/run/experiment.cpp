@@ -6,6 +6,7 @@
 #include "core/base/number_text.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/interface/places.h"
+#include "core/recipe/precision_warnings.h"
 #include "core/run/evaluation.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
@@ -96,6 +97,8 @@ std::vector<std::string> Experiment::warnings() const {
     std::vector<std::string> lines = normscope::warnings(recipe_.stack);
     const auto gates = with(trainer_, [](const auto& t) { return gate_warnings(t.model()); });
     lines.insert(lines.end(), gates.begin(), gates.end());
+    const auto precision = precision_warnings(recipe_);
+    lines.insert(lines.end(), precision.begin(), precision.end());
     return lines;
 }
 

@@ -211,7 +211,7 @@ class ForwardWalk {
             const char* operation = "attn.qkv";
             if (t.qk && column < both)
                 operation = "attn.qk_norm";
-            else if (column >= both || !spec_rotates())
+            else if (column >= both || !rotates())
                 value = linear_value(u, d, at.wqkv, at.bqkv, row, column);
             else if (value = largest_of_head(u, at, row, column);
                      !(std::abs(value) > limit(Rounded::Product)))
@@ -224,7 +224,7 @@ class ForwardWalk {
         linear(layer, "attn.wo", t.f, d, t.mixed, d, at.wo, at.bo);
     }
 
-    bool spec_rotates() const { return model_.table().pos_emb == kAbsent; }
+    bool rotates() const { return spec_.position == Position::Rope; }
 
     /// Rotation mixes the entries of a head: the projection of largest magnitude among them.
     double largest_of_head(const T* u, const AttentionOffsets& at, std::int64_t row, int column) const {

@@ -315,8 +315,8 @@ Outcome Trainer<T>::find_divergence(double loss_scale, ThreadPool& pool) {
     };
     try {
         if (const auto bad = repeated()) return *bad;
-    } catch (
-        const std::bad_alloc&) {  // they take more memory than the step did: what the step left is searched
+    } catch (const std::bad_alloc&) {
+        // These passes take more memory than the step did. What the step left is searched below.
     } catch (const OutOfMemory&) {
     }
     for (int micro = 0; micro < train_.accumulate; ++micro) {

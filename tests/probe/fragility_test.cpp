@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The probe against its definitions written out with Eigen: dense singular values, every row, every norm.
-#include "core/probe/fragility.h"
+#include "core/probe/precision/fragility.h"
 
 #include "core/base/statistics.h"
 #include "core/model/residual_sum.h"

@@ -15,13 +15,14 @@ namespace {
 
 constexpr int kTokens = 5;
 
-StackSpec small_stack(bool llama, Scheme scheme) {
+StackSpec small_stack(bool llama, Scheme scheme, bool without_positions = false) {
     StackSpec spec;
     spec.depth = 2;
     spec.d_model = 16;
     spec.heads = 2;
     spec.context = kTokens;
     spec.scheme = scheme;
+    if (without_positions) spec.position = Position::None;
     if (llama) apply_block_preset(spec, Block::Llama);
     complete(spec, 7);
     return spec;
@@ -74,6 +75,17 @@ std::vector<Breakage> breakages() {
          },
          0, "ffn.residual_add", 0, 80000, "", "inf"},
         {"scores", false, Scheme::Pre, constant_qk, 1, "attn.scores", 0, 80000, "head 1, key 0", "inf"},
+        {"keys without positions", false, Scheme::Pre,
+         [](Model& m) {
+             fill(m, "blocks.0.attn.wk", 0), fill(m, "blocks.0.attn.bk", 0);
+             const TensorInfo* bias = m.table().find("blocks.0.attn.bk");
+             m.parameters()[bias->offset + 3] = 60000;
+             fill(m, "blocks.0.attn.norm_in.weight", 0), fill(m, "blocks.0.attn.norm_in.bias", 1);
+             const TensorInfo* weight = m.table().find("blocks.0.attn.wk");
+             for (int i = 0; i < 16; ++i)
+                 m.parameters()[weight->offset + 3 * 16 + static_cast<std::size_t>(i)] = 1000;
+         },
+         0, "attn.qkv", 0, 76000, "", "inf"},
         {"feed-forward, first matrix", false, Scheme::Pre,
          [](Model& m) {
              fill(m, "blocks.1.ffn.norm_in.weight", 0), fill(m, "blocks.1.ffn.norm_in.bias", 1);
@@ -119,7 +131,8 @@ class BadPlaceTest : public QObject {
     void theFirstOperationIsNamed() {
         QFETCH(int, index);
         const Breakage expected = breakages()[static_cast<std::size_t>(index)];
-        Transformer<float> model(small_stack(expected.llama, expected.scheme), 1);
+        const bool without_positions = std::string(expected.name).ends_with("without positions");
+        Transformer<float> model(small_stack(expected.llama, expected.scheme, without_positions), 1);
         model.set_rounding(Rounding::Fp16);
         expected.breaks(model);
         const std::vector<float> weights(model.parameters().begin(), model.parameters().end());

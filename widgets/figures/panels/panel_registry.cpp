@@ -13,6 +13,7 @@
 #include "widgets/figures/panels/mismatch_panel.h"
 #include "widgets/figures/panels/null_space_panel.h"
 #include "widgets/figures/panels/profile_panels.h"
+#include "widgets/figures/panels/ranges_panel.h"
 #include "widgets/figures/panels/residual_panel.h"
 #include "widgets/figures/panels/spectra_panel.h"
 #include "widgets/figures/panels/theta_panel.h"
@@ -37,6 +38,7 @@ const std::vector<PanelInfo>& panels() {
         spectraPanel(),      //
         mismatchPanel(),     //
         fragilityPanel(),    //
+        rangesPanel(),       //
         residualPanel(),     //
         updatesPanel(),      //
         gradientMapPanel(),  //

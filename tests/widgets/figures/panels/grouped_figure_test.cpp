@@ -220,7 +220,8 @@ class GroupedFigureTest : public QObject {
                 QCOMPARE(
                     QString(error.what()),
                     QString("panel %1: is not drawn in groups of runs, allowed: growth, gradients, training, "
-                            "tokens, mismatch, fragility, residual, updates, lipschitz, importance, gates, "
+                            "tokens, mismatch, fragility, ranges, residual, updates, lipschitz, importance, "
+                            "gates, "
                             "weights, "
                             "shift, paths")
                         .arg(panel));

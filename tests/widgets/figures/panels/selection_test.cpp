@@ -52,7 +52,7 @@ std::vector<PanelOptions> settings_of(const PanelInfo& panel) {
 }
 
 bool whole(const std::string& panel) {
-    return panel == "growth" || panel == "paths" || panel == "training";
+    return panel == "growth" || panel == "paths" || panel == "ranges" || panel == "training";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/mismatch.h"
+#include "core/probe/precision/mismatch.h"
 
 #include "core/probe/interface/jackknife.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/probe/fragility.h"
+#include "core/probe/precision/fragility.h"
 
 #include "core/backend/cpu/linear_algebra/matmul.h"
 #include "core/base/nan.h"
