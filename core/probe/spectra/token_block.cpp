@@ -116,13 +116,13 @@ double largest_singular_value(const BlockMatrix& matrix, int d) {
 
 std::vector<double> branch_norms(const std::vector<BlockMatrix>& blocks, const std::vector<double>& shortcuts,
                                  int d, ThreadPool& pool, const std::function<void()>& check) {
-    constexpr int kDense = 128;  // above it a search is cheaper
+    constexpr int kDenseBlock = 128;  // above it a search is cheaper
     const auto width = static_cast<std::size_t>(d);
     std::vector<BlockMatrix> branches = blocks;
     for (std::size_t k = 0; k < blocks.size(); ++k)
         for (std::size_t i = 0; i < width; ++i) branches[k][i * width + i] -= shortcuts[k];
     std::vector<double> norms;
-    if (d <= kDense) {
+    if (d <= kDenseBlock) {
         norms.resize(blocks.size());
         pool.run(static_cast<int>(blocks.size()), [&](int k) {
             check();
