@@ -97,8 +97,8 @@ class Report {
 };
 
 double step_ms(const Recipe& recipe, Device& device, ThreadPool& pool) {
-    const auto trainer = make_trainer(recipe.stack, recipe.train,
-                                      make_corpus(recipe.train.data, recipe.stack.context), device);
+    const auto trainer =
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack), device);
     const auto ms = [&](std::int64_t steps) {
         return std::visit(
             [&](const auto& t) {
@@ -132,8 +132,8 @@ double initial_weights_ms() {
 double spectrum_ms(Device& device, ThreadPool& pool) {
     const Recipe recipe =
         load_recipe("pre-ln", {"stack.depth=6", "stack.d_model=64", "stack.context=16", "batch=1"});
-    const auto trainer = make_trainer(recipe.stack, recipe.train,
-                                      make_corpus(recipe.train.data, recipe.stack.context), device);
+    const auto trainer =
+        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack), device);
     return std::visit(
         [&](const auto& t) {
             using Scalar = typename std::decay_t<decltype(*t)>::Scalar;

@@ -20,7 +20,9 @@ const Quantities& engine_quantities() {
 }  // namespace
 
 Batch first_tokens(const Batch& batch, int tokens) {
-    return {1, tokens, {batch.tokens.begin(), batch.tokens.begin() + tokens}, {}};
+    Batch first = batch.part(0, 1, tokens);
+    first.targets.clear();
+    return first;
 }
 
 void require_all_places(const ProbeResult& sample, const NamedArray& array) {

@@ -10,18 +10,9 @@
 namespace normscope {
 
 Batch claim_batch(const Recipe& recipe, const Corpus& corpus) {
-    Batch batch = corpus.held_out_batch(recipe.train.seed, 0, ClaimInput::kSequences, recipe.stack.context);
-    const int length = std::min(batch.length, ClaimInput::kTokens);
-    for (auto* ids : {&batch.tokens, &batch.targets}) {
-        std::vector<std::int32_t> kept;
-        for (int b = 0; b < batch.sequences; ++b) {
-            const auto begin = ids->begin() + static_cast<std::ptrdiff_t>(b) * batch.length;
-            kept.insert(kept.end(), begin, begin + length);
-        }
-        *ids = std::move(kept);
-    }
-    batch.length = length;
-    return batch;
+    const Batch batch =
+        corpus.held_out_batch(recipe.train.seed, 0, ClaimInput::kSequences, recipe.stack.context);
+    return batch.part(0, batch.sequences, std::min(batch.length, ClaimInput::kTokens));
 }
 
 std::unique_ptr<ClaimInput> initial_claim_input(Recipe recipe, ThreadPool& pool, const Quantities* quantities,

@@ -12,13 +12,19 @@ namespace {
 
 constexpr int kInputs = 256, kInputTokens = 8;
 
-/// Sequences of the batch's tokens in random order: the theorems are about any distribution of inputs.
+/// Sequences of the batch's tokens (or patches) in random order: the theorems are about any distribution of
+/// inputs.
 Batch many_inputs(const Batch& batch) {
     Batch many{kInputs, std::min(kInputTokens, batch.length), {}, {}};
     RandomNumbers random(17);
     for (int i = 0; i < many.sequences * many.length; ++i) {
         const auto at = static_cast<std::size_t>(random.uniform(0, static_cast<double>(batch.tokens.size())));
-        many.tokens.push_back(batch.tokens[std::min(at, batch.tokens.size() - 1)]);
+        const std::size_t row = std::min(at, batch.tokens.size() - 1);
+        many.tokens.push_back(batch.tokens[row]);
+        const auto width = static_cast<std::ptrdiff_t>(batch.patches.size() / batch.tokens.size()),
+                   first = static_cast<std::ptrdiff_t>(row) * width;
+        many.patches.insert(many.patches.end(), batch.patches.begin() + first,
+                            batch.patches.begin() + first + width);
     }
     return many;
 }

@@ -7,7 +7,16 @@ namespace normscope {
 
 ParameterTable::ParameterTable(const StackSpec& s) {
     const int d = s.d_model, d_kv = s.d_kv();
-    tok_emb = add("tok_emb", {s.vocab, d});
+    if (s.of_images()) {
+        embedded_tokens = 2;
+        tok_emb = add("cls_tok", {d});
+        add("patch_emb.bias", {d});
+        patch_emb = add("patch_emb.weight", {d, s.image.patch_width()});
+        linear_layers_.push_back({patch_emb, d, s.image.patch_width()});
+    } else {
+        embedded_tokens = s.vocab;
+        tok_emb = add("tok_emb", {s.vocab, d});
+    }
     if (s.position == Position::Learned) pos_emb = add("pos_emb", {s.context, d});
     embedding_norm = add_norm("emb_norm", embedding_norm_of(s), d, s.bias);
     for (int l = 0; l < s.depth; ++l) {
@@ -71,6 +80,7 @@ ParameterTable::ParameterTable(const StackSpec& s) {
     final_norm = add_norm("final_norm", final_norm_of(s), d, s.bias);
     head = s.tied_head ? tok_emb : add("head.weight", {s.vocab, d});
     linear_layers_.push_back({head, s.vocab, d});
+    if (s.of_images()) head_bias = add("head.bias", {s.vocab});
 }
 
 std::size_t ParameterTable::add(std::string name, std::vector<int> shape, int layer, int sublayer) {

@@ -7,6 +7,7 @@ namespace normscope {
 
 /// The slots of Device::scratch(): buffers in use at the same time have different slots.
 enum ScratchSlot : int {
+    kPatchEmbedding,  ///< patches times their weights
     kSublayerNormed,  ///< sublayer.cpp: at a norm's output
     kSublayerBranch,  ///< at f
     kSublayerInput,   ///< at u

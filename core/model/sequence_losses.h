@@ -8,14 +8,15 @@
 
 namespace normscope {
 
-/// [sequences] mean loss of each in nat, of a tape whose batch had targets.
+/// [sequences] mean loss of each in nat, of a tape whose batch had targets, as many in every sequence.
 template <class T>
 std::vector<double> sequence_losses(const Tape<T>& tape) {
     const auto n = static_cast<std::size_t>(tape.length);
     const HostView<T> losses = tape.view(tape.losses, static_cast<std::size_t>(tape.rows()));
     std::vector<double> of_sequence;
     for (std::size_t b = 0; b < static_cast<std::size_t>(tape.sequences); ++b)
-        of_sequence.push_back(mean(losses.data() + b * n, n));
+        of_sequence.push_back(sum(losses.data() + b * n, n) * static_cast<double>(tape.sequences) /
+                              static_cast<double>(tape.counted));
     return of_sequence;
 }
 

@@ -11,7 +11,8 @@ void Transformer<T>::upload_step(const std::vector<Batch>& batches, StepScratch<
     scratch.on_device.clear();
     for (std::size_t i = 0; i < batches.size(); ++i) {
         check(batches[i]);
-        scratch.on_device.push_back(scratch.batches[i].upload(*device_, batches[i]));
+        scratch.counted = batches[i].counted();
+        scratch.on_device.push_back(scratch.batches[i].upload(*device_, batches[i], ops().layers));
     }
     upload_numerics(scratch.coefficients);
 }
@@ -20,7 +21,7 @@ template <class T>
 void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& gradients,
                                 StepScratch<T>& scratch, ThreadPool& pool) const {
     upload_step({batch}, scratch);
-    const T scale = factor / static_cast<T>(batch.tokens.size());
+    const T scale = factor / static_cast<T>(batch.counted());
     gradients.loss_gradient.upload(*device_, &scale, 1);
     accumulate(0, gradients.loss_gradient.data(), gradients, scratch, pool);
 }
@@ -28,7 +29,7 @@ void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& grad
 template <class T>
 void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradients<T>& gradients,
                                 StepScratch<T>& scratch, ThreadPool& pool) const {
-    const DeviceBatch batch = scratch.on_device.at(index);
+    const DeviceBatch<T> batch = scratch.on_device.at(index);
     const auto length = static_cast<std::size_t>(batch.length);
     scratch.losses.resize(*device_, static_cast<std::size_t>(batch.sequences) * length);
     prepare(scratch.coefficients, scratch.transposed, pool);
@@ -44,8 +45,11 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
         for (int done = 0; done < all.sequences; done += most) {
             const Shard rows{0, std::min(most, all.sequences - done)};
             const std::size_t first = static_cast<std::size_t>(all.first_sequence + done) * length;
-            const DeviceBatch piece{batch.tokens + first, batch.targets + first, rows.sequences,
-                                    batch.length};
+            const T* patches =
+                batch.patches ? batch.patches + first * static_cast<std::size_t>(spec_.image.patch_width())
+                              : nullptr;
+            const DeviceBatch<T> piece{batch.tokens + first, batch.targets + first, patches, rows.sequences,
+                                       batch.length};
             tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true,
                                  p.layers.needs_probabilities(batch.length, spec_.d_head()));
             tape.losses = scratch.losses.data() + first;

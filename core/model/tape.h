@@ -18,10 +18,16 @@ inline int feed_forward_width(const StackSpec& spec) {
     return spec.activation == Activation::SwiGlu ? 2 * spec.d_ff : spec.d_ff;
 }
 
+/// Σ values, in order in float64.
+template <class T>
+double sum(const T* values, std::size_t count) {
+    return std::accumulate(values, values + count, 0.0);
+}
+
 /// Σ values / count, summed in order in float64.
 template <class T>
 double mean(const T* values, std::size_t count) {
-    return std::accumulate(values, values + count, 0.0) / static_cast<double>(count);
+    return sum(values, count) / static_cast<double>(count);
 }
 
 /// The coefficients of a pass (core/backend/coefficients.h), in device memory.
@@ -32,18 +38,25 @@ struct Coefficients {
     Buffer<SublayerCoefficients<T>> sublayers;  ///< [2D]
 };
 
-/// A batch in the device's memory.
+/// A batch in the device's memory. What the batch does not have is null.
+template <class T>
 struct DeviceBatch {
     const std::int32_t *tokens = nullptr, *targets = nullptr;  ///< [sequences, length]
+    const T* patches = nullptr;                                ///< [sequences, length, patch width]
     int sequences = 0, length = 0;
 };
+template <class T>
 struct BatchBuffer {
     Buffer<std::int32_t> tokens, targets;
-    /// Targets are null where the batch has none.
-    DeviceBatch upload(Device& device, const Batch& batch) {
+    Buffer<T> patches;
+    /// Patches are rounded as weights are, where storage is in a short format.
+    DeviceBatch<T> upload(Device& device, const Batch& batch, LayerOps<T>& layers) {
         tokens.upload(device, batch.tokens);
         targets.upload(device, batch.targets);
-        return {tokens.data(), targets.empty() ? nullptr : targets.data(), batch.sequences, batch.length};
+        patches.upload(device, std::vector<T>(batch.patches.begin(), batch.patches.end()));
+        if (!patches.empty()) layers.round_weights(patches.size(), patches.data());
+        return {tokens.data(), targets.empty() ? nullptr : targets.data(),
+                patches.empty() ? nullptr : patches.data(), batch.sequences, batch.length};
     }
 };
 
@@ -94,7 +107,8 @@ struct Tape {
     /// arena: read by GEMM where the device prefers it. Of the pass's parameters.
     Buffer<T> transposed;
     Coefficients<T> coefficients;  ///< of the pass: read again by Jacobian products
-    BatchBuffer batch;
+    BatchBuffer<T> batch;
+    std::int64_t counted = 0;  ///< rows of the batch that have a loss
 
     int rows() const { return sequences * length; }
     /// Allocates for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward
@@ -107,9 +121,10 @@ struct Tape {
                          int sequences, int length, bool for_gradient, bool probabilities);
     Device& device() const { return *device_; }
     HostView<T> view(const T* values, std::size_t count) const { return {*device_, values, count}; }
+    /// Over the rows that have one.
     double mean_loss() const {
-        const auto count = static_cast<std::size_t>(rows());
-        return mean(view(losses, count).data(), count);
+        const HostView<T> on_host = view(losses, static_cast<std::size_t>(rows()));
+        return sum(on_host.data(), on_host.size()) / static_cast<double>(counted);
     }
     /// The size of the block of all arrays.
     std::size_t bytes() const { return memory_.bytes(); }

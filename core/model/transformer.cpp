@@ -199,13 +199,20 @@ void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadP
 }
 
 template <class T>
-void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch& batch, Shard shard,
+void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
                            const Tape<T>& tape) const {
     const int d = spec_.d_model, n = batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n;
     T* x = tape.embedded + row * d;
     p.layers.embedding_forward(shard.sequences, n, d, batch.tokens + row, p.at(table_.tok_emb),
                                p.at(table_.pos_emb), x);
+    if (spec_.of_images()) {
+        const int R = shard.sequences * n, width = spec_.image.patch_width();
+        const std::size_t count = static_cast<std::size_t>(R) * d;
+        T* projected = device_->scratch_of<T>(kPatchEmbedding, count);
+        p.layers.linear(R, d, width, batch.patches + row * width, p.linear(table_.patch_emb), projected);
+        p.elementwise.axpby(count, nullptr, x, nullptr, projected, x);
+    }
     if (!table_.embedding_norm.present()) return;
     p.layers.norm_forward(
         p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
@@ -224,7 +231,7 @@ void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& 
         x = y;
     }
     T* logits = tape.logits + row * V;
-    p.layers.linear(R, V, d, x, p.linear(table_.head), logits);
+    p.layers.linear(R, V, d, x, p.linear(table_.head, table_.head_bias), logits);
     if (spec_.logit_soft_cap > 0)
         p.elementwise.soft_cap(static_cast<std::size_t>(R) * V, static_cast<T>(spec_.logit_soft_cap), logits);
 }
@@ -234,16 +241,26 @@ void Transformer<T>::check(const Batch& batch) const {
     if (batch.length > spec_.context)
         throw InputError("tokens", std::to_string(batch.length) + " a sequence are more than the context",
                          "1 … " + std::to_string(spec_.context));
-    for (const auto* ids : {&batch.tokens, &batch.targets})
-        for (std::int32_t id : *ids)
-            if (id < 0 || id >= spec_.vocab)
-                throw InputError(ids == &batch.tokens ? "tokens" : "targets",
-                                 std::to_string(id) + " is not a token",
-                                 "0 … " + std::to_string(spec_.vocab - 1));
+    const char* const what = spec_.of_images() ? " is not a class" : " is not a token";
+    const auto check_ids = [what](const char* name, const std::vector<std::int32_t>& ids, int lowest,
+                                  int count) {
+        for (std::int32_t id : ids)
+            if (id < lowest || id >= count)
+                throw InputError(name, std::to_string(id) + what, "0 … " + std::to_string(count - 1));
+    };
+    check_ids("tokens", batch.tokens, 0, table_.embedded_tokens);
+    check_ids("targets", batch.targets, kIgnored, spec_.vocab);
+    if (!batch.targets.empty() && batch.counted() == 0)
+        throw InputError("targets", "none has a loss", "at least one from 0");
+    const std::size_t patches =
+        spec_.of_images() ? batch.tokens.size() * static_cast<std::size_t>(spec_.image.patch_width()) : 0;
+    if (batch.patches.size() != patches)
+        throw InputError("patches", std::to_string(batch.patches.size()) + " values",
+                         std::to_string(patches) + " in this stack");
 }
 
 template <class T>
-void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch& batch, Shard rows,
+void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard rows,
                                    const Tape<T>& tape) const {
     embed(p, batch, rows, tape);
     for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
@@ -258,7 +275,8 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
     tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, false,
                  probabilities == Probabilities::Kept ||
                      ops().layers.needs_probabilities(batch.length, spec_.d_head()));
-    const DeviceBatch on_device = tape.batch.upload(*device_, batch);
+    const DeviceBatch<T> on_device = tape.batch.upload(*device_, batch, ops().layers);
+    tape.counted = batch.counted();
     upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
@@ -286,7 +304,7 @@ void Transformer<T>::forward_layers(const T* states, int length, Tape<T>& tape, 
 }
 
 template <class T>
-void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch& batch, Shard shard,
+void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
                                    const Tape<T>& tape, const T* scale, T* gradient, T* gradients,
                                    BackwardRecord<T>* record) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
@@ -300,6 +318,7 @@ void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch& batch, S
         p.elementwise.soft_cap_vjp(count, static_cast<T>(spec_.logit_soft_cap), logits, dlogits, dlogits);
     const std::size_t head = table_.head;
     p.layers.linear_weight_gradient(R, V, d, dlogits, tape.final_hidden + row * d, false, gradients + head);
+    if (table_.head_bias != kAbsent) p.layers.column_sums(R, V, dlogits, gradients + table_.head_bias);
     if (!table_.final_norm.present())
         return p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), gradient);
     T* dfinal = device_->scratch_of<T>(kFinalGradient, static_cast<std::size_t>(R) * d);
@@ -314,7 +333,7 @@ void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch& batch, S
 }
 
 template <class T>
-void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch& batch, Shard shard,
+void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
                                     const Tape<T>& tape, T* gradient, T* gradients,
                                     BackwardRecord<T>* record) const {
     const int d = spec_.d_model, R = shard.sequences * batch.length;
@@ -328,8 +347,14 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch& batch, 
             gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
             gradient_at(gradients, table_.embedding_norm.bias));
     }
-    p.layers.embedding_vjp(shard.sequences, batch.length, d, batch.tokens + row, gradient, spec_.vocab,
-                           gradients + table_.tok_emb, spec_.context, gradient_at(gradients, table_.pos_emb));
+    p.layers.embedding_vjp(shard.sequences, batch.length, d, batch.tokens + row, gradient,
+                           table_.embedded_tokens, gradients + table_.tok_emb, spec_.context,
+                           gradient_at(gradients, table_.pos_emb));
+    if (spec_.of_images()) {
+        const int width = spec_.image.patch_width();
+        p.layers.linear_weight_gradient(R, d, width, gradient, batch.patches + row * width, false,
+                                        gradients + table_.patch_emb);
+    }
 }
 
 template <class T>
@@ -342,7 +367,7 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
 }
 
 template <class T>
-void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch& batch, Shard rows,
+void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard rows,
                                     const Tape<T>& tape, int index, Gradients<T>& gradients,
                                     const T* token_factor, const NormOutputGradients<T>* noted,
                                     BackwardRecord<T>* record) const {
@@ -390,9 +415,9 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
                                                        : to.post) = record->norm_output[i].data();
         }
     }
-    const T scale = factor / static_cast<T>(tape.rows());
+    const T scale = factor / static_cast<T>(batch.counted());
     gradients.loss_gradient.upload(*device_, &scale, 1);
-    const DeviceBatch on_device = gradients.batch.upload(*device_, batch);
+    const DeviceBatch<T> on_device = gradients.batch.upload(*device_, batch, ops().layers);
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         Pass<T> p = pass(tape.transposed, tape.coefficients);
         p.fresh_gradients = gradients.fresh;

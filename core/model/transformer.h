@@ -29,7 +29,7 @@ struct Gradients {
     Buffer<double> norm;           ///< one: ‖total‖₂ after sum_shards()
     Buffer<double> piece_squares;  ///< of sum_shards()
     Buffer<T> loss_gradient;       ///< one: the factor of a token's cross-entropy
-    BatchBuffer batch;
+    BatchBuffer<T> batch;
     Buffer<T>& total() { return shards.front(); }
     const Buffer<T>& total() const { return shards.front(); }
 };
@@ -37,18 +37,20 @@ struct Gradients {
 /// The buffers of Transformer::accumulate, kept from step to step.
 template <class T>
 struct StepScratch {
-    std::vector<BatchBuffer> batches;    ///< of the step
-    std::vector<DeviceBatch> on_device;  ///< the same
-    Buffer<T> losses;                    ///< [R] cross-entropy per token, nat
-    Buffer<T> transposed;                ///< see Tape::transposed
+    std::vector<BatchBuffer<T>> batches;    ///< of the step
+    std::vector<DeviceBatch<T>> on_device;  ///< the same
+    std::int64_t counted = 0;               ///< rows of the last batch that have a loss
+    Buffer<T> losses;                       ///< [R] cross-entropy per token, nat
+    Buffer<T> transposed;                   ///< see Tape::transposed
     Coefficients<T> coefficients;
     double mean_loss() const {
         const HostView<T> on_host(losses);
-        return mean(on_host.data(), on_host.size());
+        return sum(on_host.data(), on_host.size()) / static_cast<double>(counted);
     }
 };
 
-/// A causal language model: embedding, 2·depth sub-layers, final norm, head, cross-entropy. Holds the
+/// A language model, or a classifier of images (StackSpec::of_images): embedding, 2·depth sub-layers, final
+/// norm, head, cross-entropy. Holds the
 /// parameters; all passes are const and leave their results in a Tape, so probes and training can share one
 /// model. T is float or double. Not thread-safe against a concurrent change of parameters or numerics.
 template <class T>
@@ -86,6 +88,12 @@ class Transformer {
     /// rounded; policy() is then Autocast. InputError for Transformer<double>, or where the device lacks the
     /// format.
     void set_rounding(Rounding rounding, PrecisionPolicy policy = PrecisionPolicy::Pure);
+    /// The operations of every forward pass from now on, of memory that the host reads; null: the device's,
+    /// of the rounding. They outlive the model or are replaced.
+    void set_operations(LayerOps<T>* layers, ElementwiseOps<T>* elementwise) {
+        layers_ = layers;
+        elementwise_ = elementwise;
+    }
     Rounding rounding() const { return rounding_; }
     PrecisionPolicy policy() const { return policy_; }
     /// Replaces parameters() by these weights (device memory), rounded to the format under the
@@ -139,7 +147,10 @@ class Transformer {
   private:
     void build_tables();
     /// Of the rounding and its policy.
-    PassOps<T> ops() const { return device_->template pass_ops<T>(rounding_, policy_); }
+    PassOps<T> ops() const {
+        return layers_ ? PassOps<T>{*layers_, *elementwise_}
+                       : device_->template pass_ops<T>(rounding_, policy_);
+    }
     Pass<T> pass(const Buffer<T>& transposed, const Coefficients<T>&) const;
     /// Before a pass: uploads the numerics.
     void upload_numerics(Coefficients<T>&) const;
@@ -147,21 +158,21 @@ class Transformer {
     void prepare(Coefficients<T>&, Buffer<T>& transposed, ThreadPool&) const;
     void check(const Batch&) const;
     /// `batch` begins where the tape does.
-    void shard_forward(const Pass<T>&, const DeviceBatch& batch, Shard, const Tape<T>&) const;
+    void shard_forward(const Pass<T>&, const DeviceBatch<T>& batch, Shard, const Tape<T>&) const;
     /// Adds into the gradients of the shard `index`; `noted` [2D] and `record` may be null.
-    void shard_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, int index, Gradients<T>&,
-                        const T* token_factor, const NormOutputGradients<T>* noted,
+    void shard_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, int index,
+                        Gradients<T>&, const T* token_factor, const NormOutputGradients<T>* noted,
                         BackwardRecord<T>* record) const;
     void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
-    void embed(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&) const;
+    void embed(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&) const;
     void head_forward(const Pass<T>&, Shard, const Tape<T>&) const;
     /// Gradient at the last hidden state of *scale·Σ losses, and the losses.
-    void head_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, const T* scale, T* gradient,
-                       T* gradients, BackwardRecord<T>*) const;
+    void head_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, const T* scale,
+                       T* gradient, T* gradients, BackwardRecord<T>*) const;
     /// gradient: [R, d] of the shard at hidden[0], overwritten.
-    void embed_backward(const Pass<T>&, const DeviceBatch&, Shard, const Tape<T>&, T* gradient, T* gradients,
-                        BackwardRecord<T>*) const;
+    void embed_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, T* gradient,
+                        T* gradients, BackwardRecord<T>*) const;
 
     Device* device_;
     StackSpec spec_;
@@ -175,6 +186,8 @@ class Transformer {
     Buffer<ArenaPiece> sums_;  ///< accumulated by a backward pass: all but the blocks' matrices
     Rounding rounding_ = Rounding::None;
     PrecisionPolicy policy_ = PrecisionPolicy::Pure;
+    LayerOps<T>* layers_ = nullptr;  ///< in place of the device's
+    ElementwiseOps<T>* elementwise_ = nullptr;
 };
 
 }  // namespace normscope

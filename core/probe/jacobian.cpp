@@ -12,8 +12,9 @@ namespace {
 
 /// The first `tokens` tokens of one sequence of the probe batch.
 Batch first_tokens(const Batch& batch, int sequence, int tokens) {
-    const auto begin = batch.tokens.begin() + static_cast<std::ptrdiff_t>(sequence) * batch.length;
-    return {1, tokens, {begin, begin + tokens}, {}};
+    Batch first = batch.part(sequence, 1, tokens);
+    first.targets.clear();
+    return first;
 }
 
 /// The largest singular value of the stack's block at the last token of each of the first sequences, in T

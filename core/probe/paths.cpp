@@ -44,9 +44,10 @@ ProbeResult probe_paths(ProbeInput<T>& input) {
     const auto check = [&input] { input.check_cancelled(); };
     if (tokens > 0) {
         const Transformer<double> model(input.model, 0, s.depth, true);
-        const auto& all = input.batch.tokens;
+        Batch first = input.batch.part(0, 1, tokens);
+        first.targets.clear();
         Tape<double> tape;
-        model.forward({1, tokens, {all.begin(), all.begin() + tokens}, {}}, tape, input.pool);
+        model.forward(first, tape, input.pool);
         const auto size = static_cast<std::size_t>(tokens) * static_cast<std::size_t>(s.d_model);
         std::vector<double> identity(size * size, 0.0);
         for (std::size_t i = 0; i < size; ++i) identity[i * size + i] = 1;

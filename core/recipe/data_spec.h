@@ -7,14 +7,23 @@
 
 namespace normscope {
 
-/// The source of the text: generated (Markov, Copy, Induction) or the bytes of a file (Text).
-enum class DataSource { Markov, Copy, Induction, Text };
+/// The source of the data. Text: generated (Markov, Copy, Induction) or the bytes of a file (Text). Images:
+/// generated (Images) or CIFAR-10's files (Cifar10).
+enum class DataSource { Markov, Copy, Induction, Text, Images, Cifar10 };
+inline bool is_of_images(DataSource source) {
+    return source == DataSource::Images || source == DataSource::Cifar10;
+}
+
+inline bool is_from_files(DataSource source) {
+    return source == DataSource::Text || source == DataSource::Cifar10;
+}
 
 /// A recipe's "data".
 struct DataSpec {
     DataSource source = DataSource::Markov;
-    std::string path;       ///< Text only
-    double held_out = 0.1;  ///< Text only: the share of the file, its end, excluded from training; in (0, 1)
+    std::string path;       ///< Text: a file; Cifar10: a folder
+    double held_out = 0.1;  ///< Text, and Cifar10 without test_batch.bin: the share, at the end, excluded
+                            ///< from training; in (0, 1)
     bool operator==(const DataSpec&) const = default;
 };
 

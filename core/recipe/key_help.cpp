@@ -84,6 +84,16 @@ constexpr KeyHelp kRows[] = {
      "Of token and position embeddings: 0.02 in GPT-2; √(2/5) = 0.632 is the Scaled Embed of [G]."},
     {"stack.init.path_maps",
      "m, the matrices a path through one branch meets: each is scaled by N^(−1/m) ([E] §6)."},
+    {"stack.input",
+     "Tokens: a language model.\nPatches: a classifier of images, as a vision transformer: each patch is a "
+     "linear "
+     "map of its pixels, a class token comes first, attention is bidirectional, and the class token alone is "
+     "read "
+     "by the head. Context, vocabulary and causal follow. Where it is not given: the kind of the data."},
+    {"stack.image.size", "Pixels of an edge of the square images."},
+    {"stack.image.channels", "Values of a pixel: 3 of a colour image."},
+    {"stack.image.patch", "Pixels of an edge of a patch; it divides the size."},
+    {"stack.classes", "Classes of the images: the logits of the head."},
     {"stack.layers.index", "The layer that these overrides are of, from 0."},
     {"stack.layers.attn.in", "The norm before attention in this layer: on or off; absent = as the scheme."},
     {"stack.layers.attn.out", "The norm on the branch of attention in this layer; absent = as the scheme."},
@@ -101,10 +111,16 @@ constexpr KeyHelp kRows[] = {
      "The factor a of the shortcut around the feed-forward map in this layer; absent = as the scheme."},
     {"stack.layers.ffn.b",
      "The factor b of the branch of the feed-forward map in this layer; absent = as the scheme."},
-    {"data.source", "What is learned: generated text, or the bytes of a file."},
-    {"data.path", "The file whose bytes are the text."},
+    {"data.source",
+     "What is learned. Text: generated (markov, copy, induction) or the bytes of a file (text). Images, for "
+     "stack.input patches: generated shapes (images) or CIFAR-10's files (cifar10)."},
+    {"data.path",
+     "Text: the file whose bytes are the text.\nCIFAR-10: the folder with its binary files, data_batch_1.bin "
+     "… "
+     "and test_batch.bin."},
     {"data.held_out",
-     "The share of a text file, its end, that is excluded from training and measured as held-out loss."},
+     "The share of a text file, its end, that is excluded from training and measured as held-out loss; of "
+     "CIFAR-10 only where test_batch.bin is missing."},
     {"batch", "Sequences of a step."},
     {"accumulate", "Micro-batches of a step: their gradients are averaged before the update."},
     {"optimizer.kind",

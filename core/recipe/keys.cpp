@@ -71,6 +71,22 @@ void follow(const RecipeKey& moved, const Recipe& before, Recipe& after) {
     }
 }
 
+/// The stack's input and the source of the data are of one kind: where one is set, the other follows.
+void follow_kind_of_data(const RecipeKey& set, Recipe& recipe) {
+    StackSpec& stack = recipe.stack;
+    DataSource& source = recipe.train.data.source;
+    if (set.name == "data.source") {
+        stack.input = is_of_images(source) ? StackInput::Patches : StackInput::Tokens;
+        if (source == DataSource::Cifar10) {
+            stack.image.size = 32;
+            stack.image.channels = 3;
+        }
+    } else if (set.name == "stack.input" && stack.of_images() != is_of_images(source)) {
+        source = stack.of_images() ? DataSource::Images : DataSource::Markov;
+        stack.vocab = 0;
+    }
+}
+
 /// The patterns that still select a place; a text with a problem is unchanged, completing the recipe reports
 /// it.
 std::string within_depth(const std::string& only, int depth) {
@@ -109,6 +125,7 @@ void RecipeKey::set(Recipe& recipe, const FieldValue& value) const {
     if (const auto rejection = type.set(at(changed), value))
         throw InputError(name, value_text(value) + rejection->reason, rejection->allowed);
     follow(*this, recipe, changed);
+    follow_kind_of_data(*this, changed);
     std::erase_if(changed.stack.layers,
                   [&](const LayerOverride& o) { return o.index >= changed.stack.depth; });
     if (changed.stack.depth < recipe.stack.depth)

@@ -32,8 +32,9 @@ struct RecipeKey {
     FieldValue get(const Recipe& recipe) const { return type.get(at(recipe)); }
     /// Sets the key and those that follow it (Role::follows; overrides of removed layers are dropped, as are
     /// patterns of a probe's `only` that select none of the rest). Setting stack.block sets the block's
-    /// defaults. InputError with the name and the allowed set for a value out of range, or a list, leaves the
-    /// recipe unchanged. Whether keys are consistent is checked when the recipe is completed.
+    /// defaults; data.source and stack.input set each other where one is of text and the other of images.
+    /// InputError with the name and the allowed set for a value out of range, or a list, leaves the recipe
+    /// unchanged. Whether keys are consistent is checked when the recipe is completed.
     void set(Recipe& recipe, const FieldValue& value) const;
     /// Whether two recipes have the same value, or an equal list.
     bool same(const Recipe& a, const Recipe& b) const;

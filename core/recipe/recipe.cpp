@@ -80,9 +80,11 @@ Recipe parse_recipe(const std::string& text, const std::string& where) {
     json object = strict_json(text, where);
     check_header(object, where);
     Recipe recipe;
+    const bool names_input = object.contains("stack") && object["stack"].contains("input");
     JsonReader reader(object, "");
     list_fields(reader, recipe);
     reader.reject_unknown_keys();
+    if (!names_input && is_of_images(recipe.train.data.source)) recipe.stack.input = StackInput::Patches;
     reject_repeated_probes(recipe.probes);
     return recipe;
 }

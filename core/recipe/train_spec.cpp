@@ -72,8 +72,10 @@ std::span<const Precision> cpu_precisions() {
 }
 
 void validate(const TrainSpec& s) {
-    if (s.data.source == DataSource::Text && s.data.path.empty())
-        throw InputError("data.path", "is missing", "the path of a file, with data.source text");
+    if (is_from_files(s.data.source) && s.data.path.empty())
+        throw InputError("data.path", "is missing",
+                         is_of_images(s.data.source) ? "the path of a folder, with data.source cifar10"
+                                                     : "the path of a file, with data.source text");
 }
 
 }  // namespace normscope

@@ -22,14 +22,14 @@ void complete_probes(Recipe& r) {
 std::shared_ptr<const Corpus> complete_and_validate(Recipe& r, Corpora* corpora) {
     complete_probes(r);
     validate(r.train);
-    auto corpus =
-        corpora ? corpora->get(r.train.data, r.stack.context) : make_corpus(r.train.data, r.stack.context);
+    auto corpus = corpora ? corpora->get(r.train.data, r.stack) : make_corpus(r.train.data, r.stack);
     const int source_vocab = corpus->vocab();
     complete(r.stack, source_vocab);
     validate(r.stack);
     if (r.stack.vocab < source_vocab)
-        throw InputError("stack.vocab",
-                         std::to_string(r.stack.vocab) + " is smaller than the vocabulary of data.source " +
+        throw InputError(r.stack.of_images() ? "stack.classes" : "stack.vocab",
+                         std::to_string(r.stack.vocab) + " is smaller than the " +
+                             (r.stack.of_images() ? "number of classes" : "vocabulary") + " of data.source " +
                              word_of(r.train.data.source),
                          "at least " + std::to_string(source_vocab));
     plan_probe_steps(r);

@@ -15,12 +15,14 @@ namespace normscope {
 class Corpora {
   public:
     /// Throws InputError as make_corpus does.
-    std::shared_ptr<const Corpus> get(const DataSpec& spec, int context);
+    std::shared_ptr<const Corpus> get(const DataSpec& spec, const StackSpec& stack);
 
   private:
     struct Entry {
         DataSpec spec;
         int context = 0;
+        StackInput input = StackInput::Tokens;
+        ImageSpec image;
         std::int64_t written = 0, bytes = 0;  ///< of the file; 0 for generated texts
         std::weak_ptr<const Corpus> corpus;
     };

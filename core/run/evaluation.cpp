@@ -6,6 +6,7 @@
 #include "core/session/hdf5.h"
 #include "core/session/named_arrays.h"
 #include "core/train/data/corpus.h"
+#include "core/train/data/image_corpus.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
 #include "core/train/optimizers.h"
@@ -27,7 +28,8 @@ Shape shape_of(const TensorInfo& tensor) {
 /// The vocabulary of a recipe's source, without reading a file.
 int vocabulary(const Recipe& recipe) {
     const DataSpec& data = recipe.train.data;
-    return data.source == DataSource::Text ? 256 : make_corpus(data, recipe.stack.context)->vocab();
+    if (recipe.stack.of_images()) return recipe.stack.classes;
+    return data.source == DataSource::Text ? 256 : make_corpus(data, recipe.stack)->vocab();
 }
 
 template <class T>
@@ -137,7 +139,39 @@ Transformer<T> model_with_weights(const StackSpec& stack, const std::vector<Stor
     return model;
 }
 
+namespace {
+
+/// Of a stack of patches: images [B, channels, size, size] and their classes [B].
+Batch read_images(const std::string& path, const StackSpec& stack, const std::string& group) {
+    const std::string images = group + "/images", targets = group + "/targets";
+    const FileArray<double> pixels = read_file_array<double>(path, images, 4);
+    const FileArray<std::int32_t> classes = read_file_array<std::int32_t>(path, targets, 1);
+    const auto channels = static_cast<std::size_t>(stack.image.channels),
+               size = static_cast<std::size_t>(stack.image.size), B = pixels.shape[0];
+    if (B < 1 || B > 1 << 20 || pixels.shape != Shape{B, channels, size, size})
+        throw InputError(path + ": " + images, "has the shape " + shape_text(pixels.shape),
+                         "[B, " + std::to_string(channels) + ", " + std::to_string(size) + ", " +
+                             std::to_string(size) + "] with B from 1");
+    if (classes.shape != Shape{B})
+        throw InputError(path + ": " + targets, "has the shape " + shape_text(classes.shape),
+                         "one class of each image, " + shape_text({B}));
+    Batch batch{static_cast<int>(B), stack.context, {}, {}, {}};
+    const std::size_t count = channels * size * size;
+    for (std::size_t b = 0; b < B; ++b) {
+        if (classes.data[b] < 0 || classes.data[b] >= stack.classes)
+            throw InputError(path + ": " + targets, std::to_string(classes.data[b]) + " is not a class",
+                             "0 … " + std::to_string(stack.classes - 1));
+        const auto first = pixels.data.begin() + static_cast<std::ptrdiff_t>(b * count);
+        append_image(stack.image, std::vector<float>(first, first + static_cast<std::ptrdiff_t>(count)),
+                     classes.data[b], batch);
+    }
+    return batch;
+}
+
+}  // namespace
+
 Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group) {
+    if (stack.of_images()) return read_images(path, stack, group);
     const auto read = [&](const std::string& object) {
         FileArray<std::int32_t> array = read_file_array<std::int32_t>(path, object, 2);
         if (array.shape[0] < 1 || array.shape[1] < 1 || array.shape[0] > 1 << 20 ||

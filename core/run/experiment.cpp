@@ -58,7 +58,7 @@ Experiment::Experiment(const Recipe& recipe, std::string id, std::string name,
     : recipe_(recipe),
       id_(std::move(id)),
       name_(std::move(name)),
-      corpus_(corpus ? std::move(corpus) : make_corpus(recipe.train.data, recipe.stack.context)),
+      corpus_(corpus ? std::move(corpus) : make_corpus(recipe.train.data, recipe.stack)),
       trainer_(make_trainer(recipe.stack, recipe.train, corpus_, device)),
       probe_steps_(probe_steps(recipe)),
       watch_(recipe.watch),
@@ -76,7 +76,7 @@ RunData Experiment::header() const {
     run.outcome = outcome();
     static_cast<LossLevels&>(run) = corpus_->levels();
     run.ln_vocab = std::log(static_cast<double>(recipe_.stack.vocab));
-    run.steps.names = columns(recipe_.train.precision);
+    run.steps.names = columns(recipe_);
     run.steps.columns.resize(run.steps.names.size());
     return run;
 }
@@ -180,6 +180,10 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
                             {"tokens_per_s", tokens / now.seconds},
                             {"step_ms", now.seconds * 1e3},
                             {"probe_ms", probe_ms}}});
+    if (recipe_.stack.of_images()) {
+        delta.steps.back().values.emplace_back("val_accuracy", now.val_accuracy);
+        delta.steps.back().values.emplace_back("accuracy", now.accuracy);
+    }
     if (recipe_.train.precision == Precision::Fp16)
         delta.steps.back().values.emplace_back("loss_scale", now.loss_scale);
     if (now.overflowed)
@@ -275,10 +279,11 @@ RunDelta Experiment::set_watch(const std::vector<WatchSpec>& watch) {
     return delta;
 }
 
-std::vector<std::string> Experiment::columns(Precision precision) {
+std::vector<std::string> Experiment::columns(const Recipe& recipe) {
     std::vector<std::string> names{"loss", "val_loss",    "val_loss_error", "grad_norm", "grad_ratio",
                                    "lr",   "temperature", "tokens_per_s",   "step_ms",   "probe_ms"};
-    if (precision == Precision::Fp16) names.push_back("loss_scale");
+    if (recipe.stack.of_images()) names.insert(names.end(), {"val_accuracy", "accuracy"});
+    if (recipe.train.precision == Precision::Fp16) names.push_back("loss_scale");
     return names;
 }
 

@@ -107,8 +107,9 @@ class Experiment {
     /// Seconds of the last step.
     double last_step_seconds() const { return last_step_seconds_; }
 
-    /// The names of the step table's columns, in order; FP16 also has its loss scale.
-    static std::vector<std::string> columns(Precision precision);
+    /// The names of the step table's columns, in order; FP16 also has its loss scale, images have
+    /// their accuracies.
+    static std::vector<std::string> columns(const Recipe& recipe);
 
   private:
     /// The probes of the recipe that are due at a step.

@@ -11,6 +11,7 @@ namespace normscope {
 namespace {
 constexpr const char* kBlocks[] = {"gpt2", "llama"};
 constexpr const char* kActivations[] = {"gelu_tanh", "gelu_erf", "relu", "silu", "swiglu"};
+constexpr const char* kInputs[] = {"tokens", "patches"};
 constexpr const char* kPositions[] = {"learned", "rope", "none"};
 constexpr const char* kLayouts[] = {"serial", "parallel"};
 constexpr const char* kLnsForms[] = {"factor", "gamma"};
@@ -29,6 +30,10 @@ std::span<const char* const> words_of<Block>() {
 template <>
 std::span<const char* const> words_of<Activation>() {
     return kActivations;
+}
+template <>
+std::span<const char* const> words_of<StackInput>() {
+    return kInputs;
 }
 template <>
 std::span<const char* const> words_of<Position>() {
@@ -141,6 +146,13 @@ void list_fields(Fields& f, StackSpec& s) {
         f.real("embedding_std", s.init.embedding_std, {0});
         f.integer("path_maps", s.init.path_maps, 1, 8);
     });
+    f.choice("input", s.input);
+    f.group("image", [&] {
+        f.integer("size", s.image.size, 1, 1024);
+        f.integer("channels", s.image.channels, 1, 64);
+        f.integer("patch", s.image.patch, 1, 1024);
+    });
+    f.integer("classes", s.classes, 2, 65536);
     f.list("layers", s.layers, [&](LayerOverride& layer) {
         f.integer("index", layer.index, 0, 4095);
         f.group("attn", [&] { list_rule(f, layer.attn); });
@@ -163,6 +175,11 @@ void apply_block_preset(StackSpec& s, Block block) {
 void complete(StackSpec& s, int source_vocab) {
     if (s.kv_heads == 0) s.kv_heads = s.heads;
     if (s.d_ff == 0) s.d_ff = kDefaultFeedForward * s.d_model;
+    if (s.of_images()) {
+        s.causal = false;
+        s.context = s.image.patches() + 1;
+        s.vocab = s.classes;
+    }
     if (s.vocab == 0) s.vocab = source_vocab;
 }
 
@@ -179,6 +196,16 @@ void validate(const StackSpec& s) {
         throw InputError("stack.position",
                          "rope rotates pairs, but the head width is odd (" + std::to_string(s.d_head()) + ")",
                          "an even d_model / heads, or learned, none");
+    if (s.of_images()) {
+        if (s.image.size % s.image.patch != 0)
+            throw InputError("stack.image.patch",
+                             std::to_string(s.image.patch) + " does not divide the image's size " +
+                                 std::to_string(s.image.size),
+                             "divisors of stack.image.size");
+        if (s.tied_head)
+            throw InputError("stack.tied_head", "a stack of patches has no token embedding to share",
+                             "false");
+    }
     std::set<int> seen;
     for (const auto& layer : s.layers) {
         if (layer.index >= s.depth)

@@ -13,6 +13,7 @@ namespace normscope {
 
 enum class Block { Gpt2, Llama };
 enum class Activation { GeluTanh, GeluErf, Relu, Silu, SwiGlu };
+enum class StackInput { Tokens, Patches };
 enum class Position { Learned, Rope, None };
 enum class Layout { Serial, Parallel };
 enum class LnsForm { Factor, Gamma };
@@ -40,6 +41,15 @@ struct InitSpec {
     double embedding_std = 0.02;
     int path_maps = 4;
     bool operator==(const InitSpec&) const = default;
+};
+
+/// The images of a stack whose input is patches: square, cut into square patches.
+struct ImageSpec {
+    int size = 32, channels = 3, patch = 4;
+    int patches() const { return (size / patch) * (size / patch); }
+    /// Values of a patch: its pixels, channel by channel, row by row.
+    int patch_width() const { return channels * patch * patch; }
+    bool operator==(const ImageSpec&) const = default;
 };
 
 /// The user's overrides in one sub-layer; absent = as the scheme.
@@ -91,9 +101,13 @@ struct StackSpec {
     double z_loss = 0;
     GpasSpec gpas;
     InitSpec init;
+    StackInput input = StackInput::Tokens;
+    ImageSpec image;   ///< patches
+    int classes = 10;  ///< patches
     std::vector<LayerOverride> layers;
 
     int d_head() const { return d_model / heads; }
+    bool of_images() const { return input == StackInput::Patches; }
     int d_kv() const { return d_model / heads * kv_heads; }
     bool operator==(const StackSpec&) const = default;
 };
@@ -104,7 +118,9 @@ void list_fields(Fields& fields, StackSpec& spec);
 /// Sets activation, bias, position, tied head and norm to the defaults of a block family.
 void apply_block_preset(StackSpec& spec, Block block);
 
-/// Replaces every "auto" size by its value (kv_heads, d_ff); `source_vocab` fills vocab.
+/// Replaces every "auto" size by its value (kv_heads, d_ff); `source_vocab` fills vocab. A stack of patches
+/// is bidirectional, and its context (class token and patches) and its vocabulary (the classes) follow from
+/// its images.
 void complete(StackSpec& spec, int source_vocab);
 
 /// Throws InputError when a completed spec cannot be built (heads must divide d_model, and so on).

@@ -40,7 +40,7 @@ class ForwardWalk {
             norm(-1, "final_norm", tape_.final_hidden, model_.table().final_norm, tape_.hidden.back(),
                  tape_.final_statistics);
         linear(-1, "head", tape_.logits, spec_.vocab, tape_.final_hidden, spec_.d_model, model_.table().head,
-               kAbsent);
+               model_.table().head_bias);
         look(-1, "loss", tape_.losses, R, 1, Rounded::Other, {});
         return found_;
     }
@@ -131,8 +131,17 @@ class ForwardWalk {
         const std::size_t of_token = static_cast<std::size_t>(token[0]) * width(),
                           of_place = static_cast<std::size_t>(row % tape_.length) * width();
         const auto& table = model_.table();
-        return parameter(table.tok_emb + of_token, column, 0) +
-               (table.pos_emb == kAbsent ? 0 : parameter(table.pos_emb + of_place, column, 0));
+        double value = parameter(table.tok_emb + of_token, column, 0) +
+                       (table.pos_emb == kAbsent ? 0 : parameter(table.pos_emb + of_place, column, 0));
+        if (table.patch_emb == kAbsent) return value;
+        const auto pixels = static_cast<std::size_t>(spec_.image.patch_width());
+        const HostView<T> patch(model_.device(),
+                                tape_.batch.patches.data() + static_cast<std::size_t>(row) * pixels, pixels);
+        const HostView<T> weights =
+            model_.host_parameters(table.patch_emb + static_cast<std::size_t>(column) * pixels, pixels);
+        for (std::size_t i = 0; i < pixels; ++i)
+            value += static_cast<double>(patch[i]) * static_cast<double>(weights[i]);
+        return value;
     }
 
     void sublayer(int k) {

@@ -3,6 +3,7 @@
 
 #include "core/backend/shared/out_of_memory.h"
 #include "core/base/statistics.h"
+#include "core/model/accuracy.h"
 #include "core/model/gradient_ratio.h"
 #include "core/model/sequence_losses.h"
 #include "core/train/first_bad.h"
@@ -23,15 +24,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// The sequences first … first + count − 1.
-Batch part_of(const Batch& batch, int first, int count) {
-    const auto cut = [&](const std::vector<std::int32_t>& ids) {
-        const auto begin = ids.begin() + static_cast<std::ptrdiff_t>(first) * batch.length;
-        return std::vector<std::int32_t>(begin, begin + static_cast<std::ptrdiff_t>(count) * batch.length);
-    };
-    return {count, batch.length, cut(batch.tokens), cut(batch.targets)};
 }
 
 }  // namespace
@@ -86,33 +78,33 @@ template <class T>
 Batch Trainer<T>::probe_batch(int sequences, int length) const {
     // Drawn at the context's length, since a source may use all of it.
     const int context = model_.spec().context;
-    Batch batch = corpus_->held_out_batch(train_.seed, 0, sequences, context);
-    if (length >= context) return batch;
-    batch.length = length;
-    for (auto* ids : {&batch.tokens, &batch.targets}) {
-        std::vector<std::int32_t> prefixes;
-        for (int b = 0; b < sequences; ++b) {
-            const auto begin = ids->begin() + static_cast<std::ptrdiff_t>(b) * context;
-            prefixes.insert(prefixes.end(), begin, begin + length);
-        }
-        *ids = std::move(prefixes);
-    }
-    return batch;
+    const Batch batch = corpus_->held_out_batch(train_.seed, 0, sequences, context);
+    return length >= context ? batch : batch.part(0, sequences, length);
 }
 
 template <class T>
-std::vector<double> Trainer<T>::held_out_losses(ThreadPool& pool) {
+void Trainer<T>::measure_held_out(StepNumbers& now, ThreadPool& pool) {
     // Drawn at once, so that they do not depend on the batch size; passed in batches of the run's size, so
     // that they need no more memory than its steps. Index 0 is the probes' batch.
-    const Batch all = corpus_->held_out_batch(train_.seed, 1, kHeldOutSequences, model_.spec().context);
+    const StackSpec& stack = model_.spec();
+    const int count = stack.of_images() ? kHeldOutImages : kHeldOutSequences;
+    const Batch all = corpus_->held_out_batch(train_.seed, 1, count, stack.context);
     std::vector<double> losses;
-    for (int first = 0; first < kHeldOutSequences; first += train_.batch) {
-        const Batch batch = part_of(all, first, std::min(train_.batch, kHeldOutSequences - first));
+    std::int64_t correct = 0;
+    for (int first = 0; first < count; first += train_.batch) {
+        const Batch batch = all.part(first, std::min(train_.batch, count - first), all.length);
         model_.forward(batch, tape_, pool, Probabilities::WhereNeeded);
         const std::vector<double> of_batch = sequence_losses(tape_);
         losses.insert(losses.end(), of_batch.begin(), of_batch.end());
+        if (stack.of_images()) correct += correct_rows(tape_, stack.vocab);
     }
-    return losses;
+    now.val_loss = mean(losses);
+    now.val_loss_error = standard_error(losses);
+    if (!stack.of_images()) return;
+    now.val_accuracy = static_cast<double>(correct) / count;
+    const Batch trained = corpus_->train_batch(train_.seed, now.step, 0, train_.batch, stack.context);
+    model_.forward(trained, tape_, pool, Probabilities::WhereNeeded);
+    now.accuracy = static_cast<double>(correct_rows(tape_, stack.vocab)) / train_.batch;
 }
 
 template <class T>
@@ -167,14 +159,16 @@ void Trainer<T>::reduce_gradients(ThreadPool& pool) {
 template <class T>
 void Trainer<T>::device_step(ThreadPool& pool) {
     StepOps<T>& ops = model_.device().template step_ops<T>();
-    const auto tokens = static_cast<std::int64_t>(train_.batch) * model_.spec().context;
-    ops.begin_step(rule_, train_.accumulate, tokens, control_.data(), loss_factors_.data(), report_.data());
+    const std::int64_t losses = scratch_.counted;
+    ops.begin_step(rule_, train_.accumulate, losses, control_.data(), loss_factors_.data(), report_.data());
     model_.clear(gradients_, train_.batch);
     for (int micro = 0; micro < train_.accumulate; ++micro) {
         model_.accumulate(static_cast<std::size_t>(micro), &loss_factors_.data()->token, gradients_, scratch_,
                           pool);
-        ops.add_mean(scratch_.losses.size(), scratch_.losses.data(), train_.accumulate,
-                     &report_.data()->loss);
+        // The mean over all rows, times what share of them has a loss.
+        const auto rows = static_cast<double>(scratch_.losses.size());
+        ops.add_mean(scratch_.losses.size(), scratch_.losses.data(),
+                     train_.accumulate * (static_cast<double>(losses) / rows), &report_.data()->loss);
     }
     reduce_gradients(pool);
     ops.finalize_step(rule_, step_knobs_.data(), gradients_.norm.data(), control_.data(), report_.data(),
@@ -214,14 +208,13 @@ typename Trainer<T>::Launched Trainer<T>::launch(std::int64_t step, ThreadPool& 
     Launched launched;
     StepNumbers& now = launched.numbers;
     now.step = step;
-    now.val_loss = now.val_loss_error = std::numeric_limits<double>::quiet_NaN();
+    now.val_loss = now.val_loss_error = now.val_accuracy = now.accuracy =
+        std::numeric_limits<double>::quiet_NaN();
     now.lr = learning_rate(train_.schedule, knobs_.lr, step, train_.steps);
     now.temperature = model_.numerics.temperature;
     if (train_.validate_every > 0 && (step % train_.validate_every == 0 || step + 1 >= train_.steps)) {
         const auto start = Clock::now();
-        const std::vector<double> losses = held_out_losses(pool);
-        now.val_loss = mean(losses);
-        now.val_loss_error = standard_error(losses);
+        measure_held_out(now, pool);
         launched.held_out_seconds = seconds_since(start);
     }
     enqueue(launched, pool);

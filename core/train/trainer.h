@@ -21,18 +21,21 @@
 
 namespace normscope {
 
-/// The held-out loss is the mean over so many sequences, the same at every step and for every batch size.
-inline constexpr int kHeldOutSequences = 64;
+/// The held-out loss is the mean over so many sequences, the same at every step and for every batch size; of
+/// images, whose sequences have one target each, over so many images.
+inline constexpr int kHeldOutSequences = 64, kHeldOutImages = 512;
 
 /// The values of one step. `loss` and the gradient are those of the weights before the update; the loss is
 /// the cross-entropy alone, without the z-loss.
 struct StepNumbers {
     std::int64_t step = 0;
-    double loss = 0;                 ///< mean over the step's tokens, nat
-    double val_loss = 0;             ///< mean over kHeldOutSequences where it is due, else NaN
-    double val_loss_error = 0;       ///< its standard error over the sequences; NaN with it
-    double grad_norm = 0;            ///< before clipping
-    double gradient_ratio = 0;       ///< first/last (core/model/gradient_ratio.h) on the training batch
+    double loss = 0;            ///< mean over the step's tokens, nat
+    double val_loss = 0;        ///< mean over the held-out sequences where it is due, else NaN
+    double val_loss_error = 0;  ///< its standard error over the sequences; NaN with it
+    double val_accuracy = 0;    ///< share of the held-out images that are classified right; of text NaN
+    double accuracy = 0;        ///< of the images of the step's first micro-batch, where val_accuracy is due
+    double grad_norm = 0;       ///< before clipping
+    double gradient_ratio = 0;  ///< first/last (core/model/gradient_ratio.h) on the training batch
     std::vector<double> hidden_rms;  ///< [2D+1] root mean square of every hidden state over the step's tokens
     std::vector<double> hidden_gradient;  ///< [2D+1] ‖∂L/∂h_k‖_F, nat; not finite after an overflow in FP16
     double lr = 0, temperature = 0;
@@ -130,8 +133,8 @@ class Trainer {
     /// Waits for the results of a step, the next one of this trainer; true where the run continues.
     bool finish(Launched&, ThreadPool&);
 
-    /// The mean loss of each of the kHeldOutSequences, of the current weights.
-    std::vector<double> held_out_losses(ThreadPool&);
+    /// The held-out numbers of the current weights, and the accuracy on the step's images.
+    void measure_held_out(StepNumbers&, ThreadPool&);
     /// From the sums of the step's passes, without the loss scale.
     void read_hidden_states(const double* squares, StepNumbers&) const;
     void prepare_numerics(std::int64_t step);

@@ -101,7 +101,7 @@ class ImportExportTest : public QObject {
         Recipe recipe = load_recipe(path("on.json").toStdString());
         recipe.train.batch = 8;
         const Batch batch =
-            make_corpus(recipe.train.data, recipe.stack.context)
+            make_corpus(recipe.train.data, recipe.stack)
                 ->train_batch(recipe.train.seed, 0, 0, recipe.train.batch, recipe.stack.context);
         const std::vector<std::size_t> shape{static_cast<std::size_t>(batch.sequences),
                                              static_cast<std::size_t>(batch.length)};

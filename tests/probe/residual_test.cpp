@@ -173,7 +173,7 @@ class ResidualTest : public QObject {
         train.steps = 40;
         train.batch = 8;
         train.optimizer.lr = 0.01;
-        const std::shared_ptr<const Corpus> corpus = make_corpus(train.data, s.context);
+        const std::shared_ptr<const Corpus> corpus = make_corpus(train.data, s);
         complete(s, corpus->vocab());
         Trainer<float> trainer(s, train, corpus);
         std::vector<double> ratios;

@@ -27,8 +27,8 @@ FieldValue other(const std::string& key, const FieldValue& value) {
     if (const auto* list = std::get_if<std::vector<double>>(&value))
         return std::vector<double>(list->size(), 0.5);
     for (const char* word :
-         {"post", "llama", "relu", "rope", "parallel", "gamma", "rmsnorm", "on", "head", "scalar", "tanh",
-          "branch", "plain", "copy", "sgd", "linear", "fp64", "autocast", "2"}) {
+         {"post", "llama",  "relu",  "rope", "parallel", "gamma", "rmsnorm", "on",   "head",     "scalar",
+          "tanh", "branch", "plain", "copy", "patches",  "sgd",   "linear",  "fp64", "autocast", "2"}) {
         try {
             const FieldValue next =
                 std::string(word) == "2" ? FieldValue(std::uint64_t{2}) : FieldValue(std::string(word));
@@ -82,6 +82,29 @@ class KeysTest : public QObject {
             if (key.role.effect == Role::Effect::Observes) keys.insert(key.name);
         QCOMPARE(keys, (std::set<std::string>{"validate.every", "checkpoint.every", "checkpoint.keep",
                                               "probes", "watch"}));
+    }
+
+    void inputAndDataAreOfOneKind() {
+        Recipe recipe;
+        const auto set = [&](const char* key, const char* word) {
+            recipe_key(key).set(recipe, std::string(word));
+        };
+        set("data.source", "images");
+        QCOMPARE(recipe.stack.input, StackInput::Patches);
+        set("data.source", "text");
+        QCOMPARE(recipe.stack.input, StackInput::Tokens);
+        set("stack.input", "patches");
+        QCOMPARE(recipe.train.data.source, DataSource::Images);
+        recipe.stack.image = {16, 1, 4};
+        set("data.source", "cifar10");
+        QCOMPARE(recipe.stack.image, (ImageSpec{32, 3, 4}));
+        recipe.stack.vocab = 10;
+        set("stack.input", "tokens");
+        QCOMPARE(recipe.train.data.source, DataSource::Markov);
+        QCOMPARE(recipe.stack.vocab, 0);
+        set("data.source", "copy");
+        set("stack.input", "tokens");
+        QCOMPARE(recipe.train.data.source, DataSource::Copy);
     }
 
     void everyFieldHasOneKey() {

@@ -32,21 +32,33 @@ Recipe complete_recipe(const std::string& keys) {
 class RecipeTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void imagesArePatches() {
+        const auto input = [](const char* text) {
+            return parse_recipe(recipe_text(text), "test").stack.input;
+        };
+        QCOMPARE(input(R"("data": {"source": "images"})"), StackInput::Patches);
+        QCOMPARE(input(R"("data": {"source": "images"}, "stack": {"depth": 2})"), StackInput::Patches);
+        QCOMPARE(input(R"("data": {"source": "copy"})"), StackInput::Tokens);
+        // What is given is kept, and rejected when it is completed.
+        QCOMPARE(input(R"("data": {"source": "images"}, "stack": {"input": "tokens"})"), StackInput::Tokens);
+    }
+
     void presetsAreComplete() {
         QStringList names;
         for (const Preset& preset : presets()) {
             names << preset.name;
             const Recipe recipe = load_recipe(preset.name);
-            QCOMPARE(recipe.stack.vocab, recipe.train.data.source == DataSource::Copy ? 17 : 27);
+            const DataSource source = recipe.train.data.source;
+            QCOMPARE(recipe.stack.vocab, is_of_images(source) ? 10 : source == DataSource::Copy ? 17 : 27);
             QCOMPARE(recipe.probes.size(), default_probes().size());
             const auto json = nlohmann::json::parse(preset.json);
             QVERIFY2(!json.at("title").get<std::string>().empty(), preset.name);
             QVERIFY2(!json.at("description").get<std::string>().empty(), preset.name);
         }
-        QCOMPARE(names,
-                 (QStringList{"pre-ln-copy", "post-ln-copy", "pre-ln", "post-ln", "peri-ln", "sandwich-ln",
-                              "deepnorm", "mix-ln", "lns", "output-ln", "no-norm", "post-ln-small-step",
-                              "post-ln-low-rate", "post-ln-24", "gpt2-init", "diverging"}));
+        QCOMPARE(names, (QStringList{"pre-ln-copy", "post-ln-copy", "pre-ln", "post-ln", "peri-ln",
+                                     "sandwich-ln", "deepnorm", "mix-ln", "lns", "output-ln", "no-norm",
+                                     "post-ln-small-step", "post-ln-low-rate", "post-ln-24", "gpt2-init",
+                                     "diverging", "vit-shapes", "tiny-vit"}));
         QVERIFY(find_preset("pre-ln") != nullptr);
         QVERIFY(find_preset("pre") == nullptr);
     }

@@ -94,3 +94,28 @@ def cases(scheme):
         tokens, targets = rng.integers(0, shape["vocab"], (2, shape["batch"], shape["n"]), dtype=np.int32)
         name = f"{norm}_dt{residual_step:g}_tau{temperature:g}_d{shape['d_model']}_n{shape['n']}"
         yield name, recipe, params, tokens, targets
+
+
+# Stacks of patches: what differs from the defaults, and the batch.
+IMAGES = {
+    "pre_two_channels": ({"depth": 2, "d_model": 9, "heads": 3, "image": {"size": 6, "channels": 2, "patch": 3}}, 3),
+    "post_one_pixel": ({"scheme": "post", "depth": 1, "d_model": 6, "heads": 2, "embedding_norm": True,
+                        "image": {"size": 3, "channels": 1, "patch": 1}, "z_loss": 0.1, "logit_soft_cap": 3.0}, 2),
+    "llama_grouped": ({"block": "llama", "scheme": "peri", "depth": 2, "d_model": 8, "heads": 4, "kv_heads": 2,
+                       "image": {"size": 8, "channels": 3, "patch": 4}}, 2),
+    "one_patch": ({"scheme": "deepnorm", "depth": 2, "d_model": 8, "heads": 1, "position": "none",
+                   "image": {"size": 4, "channels": 3, "patch": 4}}, 4),
+}  # fmt: skip
+
+
+def image_cases():
+    """Yields name, recipe, params, images, classes. The images are exact in float32, as the engine keeps them."""
+    for seed, (name, (given, batch)) in enumerate(IMAGES.items()):
+        rng = np.random.default_rng([77, seed])
+        recipe = {"format": "normscope-recipe", "version": 1,
+                  "stack": {"d_ff": 14, "classes": 5, "input": "patches", **given},
+                  "optimizer": {"lr": 3e-3}}  # fmt: skip
+        stack = Stack.from_recipe(recipe)
+        image = stack.image
+        images = rng.standard_normal((batch, image["channels"], image["size"], image["size"])).astype(np.float32)
+        yield name, recipe, random_params(stack, rng, 1.0, False), images, rng.integers(0, 5, batch, dtype=np.int32)

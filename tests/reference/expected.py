@@ -71,7 +71,8 @@ def jacobians(model, hidden):
 
 
 def evaluate(recipe, params, tokens, targets, with_jacobians=True, with_probes=True, dtype=torch.float64):
-    """recipe: parsed JSON; params: name -> array; tokens, targets: [B, n] integers. Returns path -> array.
+    """recipe: parsed JSON; params: name -> array; tokens, targets: [B, n] integers, or images and
+    classes (Model.forward). Returns path -> array.
 
     Without with_jacobians (slow beyond a few hundred n·d) all that depends on them is skipped; so is θ where
     rows are too long to enumerate. The norm sites' names come under "probes/null_space/sites"; a stack without
@@ -80,7 +81,8 @@ def evaluate(recipe, params, tokens, targets, with_jacobians=True, with_probes=T
     stack = Stack.from_recipe(recipe)
     leaves = {n: torch.tensor(value, dtype=dtype).requires_grad_() for n, value in params.items()}
     model = Model(stack, leaves)
-    trace = model.forward(*(torch.tensor(np.asarray(x, np.int64)) for x in (tokens, targets)))
+    inputs = torch.tensor(np.asarray(tokens), dtype=dtype if stack.of_images else torch.int64)
+    trace = model.forward(inputs, torch.tensor(np.asarray(targets, np.int64)))
 
     wanted = {
         **leaves,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""generate.py [DIR]: writes the base cases SCHEME.h5 and options/SCHEME.h5, next to this file by default. Layout:
+"""generate.py [DIR]: writes the base cases SCHEME.h5, images.h5 and options/SCHEME.h5, next to this file by default. Layout:
 README.md. The tests' tolerances are those of well-conditioned cases: an option case that PyTorch itself cannot
 compute in float32 to FLOAT32_ERROR is drawn anew."""
 
@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import torch
 
-from cases import BASE_SCHEMES, cases
+from cases import BASE_SCHEMES, cases, image_cases
 from compare import compare
 from expected import evaluate
 from option_cases import option_cases
@@ -78,7 +78,7 @@ def write_file(path, cases_of_file):
             group.attrs["recipe"] = np.bytes_(json.dumps(recipe))
             for tensor, value in params.items():
                 write(group, f"params/{tensor}", value)
-            write(group, "tokens", tokens)
+            write(group, "images" if tokens.ndim == 4 else "tokens", tokens)
             write(group, "targets", targets)
             out = evaluate(recipe, params, tokens, targets)
             for name_of, value in out.items():
@@ -91,6 +91,7 @@ def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
     for scheme in BASE_SCHEMES:
         write_file(folder / f"{scheme}.h5", cases(scheme))
+    write_file(folder / "images.h5", image_cases())
     for scheme in SCHEMES:
         write_file(folder / "options" / f"{scheme}.h5", option_cases(scheme, well_conditioned))
 

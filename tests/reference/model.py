@@ -219,15 +219,25 @@ class Model:
             x = self.layer(x, layer)[1]
         return x
 
+    def embedded_images(self, images):
+        """images [B, channels, size, size] -> [B, n, d]: the class token, then the patches, row by row."""
+        p, d, patch = self.params, self.stack.d_model, self.stack.image["patch"]
+        kernel = p["patch_emb.weight"].reshape(d, images.shape[1], patch, patch)
+        patches = torch.nn.functional.conv2d(images, kernel, p["patch_emb.bias"], stride=patch)
+        patches = patches.flatten(2).transpose(1, 2)
+        return torch.cat([p["cls_tok"].expand(len(images), 1, d), patches], 1)
+
     def forward(self, tokens, targets):
-        """tokens, targets [B, n] int64 -> all that leads to the loss, attached to the graph."""
-        if tokens.shape != targets.shape or tokens.shape[1] > self.stack.context:
+        """tokens, targets [B, n] int64, or images [B, channels, size, size] and classes [B] -> all that leads to the
+        loss, attached to the graph."""
+        of_images = self.stack.of_images
+        if not of_images and (tokens.shape != targets.shape or tokens.shape[1] > self.stack.context):
             shapes = f"tokens {tuple(tokens.shape)}, targets {tuple(targets.shape)}"
             raise ValueError(f"{shapes}, context {self.stack.context}")
         stack, trace = self.stack, Trace(sites=[], attention=[])
-        x = self.params["tok_emb"][tokens]
+        x = self.embedded_images(tokens) if of_images else self.params["tok_emb"][tokens]
         if stack.position == "learned":
-            x = x + self.params["pos_emb"][: tokens.shape[1]]
+            x = x + self.params["pos_emb"][: x.shape[1]]
         if stack.embedding_norm:
             x = self.norm(x, "emb_norm", trace)
         trace.hidden = [x]
@@ -236,9 +246,12 @@ class Model:
         x = trace.hidden[-1]
         trace.final = self.norm(x, "final_norm", trace) if stack.has_final_norm else x
         trace.logits = trace.final @ self.params["tok_emb" if stack.tied_head else "head.weight"].T
+        if of_images:
+            trace.logits = trace.logits + self.params["head.bias"]
         if stack.logit_soft_cap > 0:
             trace.logits = stack.logit_soft_cap * torch.tanh(trace.logits / stack.logit_soft_cap)
-        log_p = torch.log_softmax(trace.logits, -1)
+        scored = trace.logits[:, 0] if of_images else trace.logits
+        log_p = torch.log_softmax(scored, -1)
         trace.loss = -log_p.gather(-1, targets.unsqueeze(-1)).mean()
-        trace.total = trace.loss + stack.z_loss * (torch.logsumexp(trace.logits, -1) ** 2).mean()
+        trace.total = trace.loss + stack.z_loss * (torch.logsumexp(scored, -1) ** 2).mean()
         return trace

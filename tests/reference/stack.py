@@ -40,6 +40,7 @@ NO_FINAL_NORM = {"post", "deepnorm"}
 
 WORDS = {
     "block": ("gpt2", "llama"),
+    "input": ("tokens", "patches"),
     "activation": ("gelu_tanh", "gelu_erf", "relu", "silu", "swiglu"),
     "position": ("learned", "rope", "none"),
     "layout": ("serial", "parallel"),
@@ -61,6 +62,7 @@ DEFAULTS = {
     "gpas": {"enabled": False, "activation": "silu", "site": "auto", "stop_gradient": True, "learnable": True,
              "clip": 0.0},
     "init": {"rule": "lab", "std": 0.02, "embedding_std": 0.02, "path_maps": 4},
+    "input": "tokens", "image": {"size": 32, "channels": 3, "patch": 4}, "classes": 10,
     "layers": [],
 }  # fmt: skip
 BLOCK_DEFAULTS = {
@@ -118,6 +120,9 @@ class Stack:
     z_loss: float
     gpas: dict
     init: dict
+    input: str
+    image: dict
+    classes: int
     layers: list
 
     @staticmethod
@@ -131,6 +136,11 @@ class Stack:
             keys["kv_heads"] = keys["heads"]
         if keys["d_ff"] == "auto":
             keys["d_ff"] = 4 * keys["d_model"]
+        if keys["input"] == "patches":
+            across, rest = divmod(keys["image"]["size"], keys["image"]["patch"])
+            if rest or keys["tied_head"]:
+                raise Unsupported("stack.image: the patch must divide the size, and the head is not tied")
+            keys |= {"context": across**2 + 1, "vocab": keys["classes"], "causal": False}
         if keys["d_model"] % keys["heads"] or keys["heads"] % keys["kv_heads"]:
             raise Unsupported("stack.heads: kv_heads must divide heads, heads must divide d_model")
         if keys["position"] == "rope" and keys["d_model"] // keys["heads"] % 2:
@@ -140,6 +150,10 @@ class Stack:
     @property
     def d_head(self):
         return self.d_model // self.heads
+
+    @property
+    def of_images(self):
+        return self.input == "patches"
 
     @property
     def parallel(self):
@@ -180,7 +194,11 @@ class Stack:
     def parameter_shapes(self):
         """Name -> shape of every tensor that this stack has; matrices are [out, in]."""
         d, hidden, d_kv = self.d_model, self.d_ff, self.d_head * self.kv_heads
-        shapes = {"tok_emb": (self.vocab, d)}
+        if self.of_images:
+            width = self.image["channels"] * self.image["patch"] ** 2
+            shapes = {"cls_tok": (d,), "patch_emb.bias": (d,), "patch_emb.weight": (d, width)}
+        else:
+            shapes = {"tok_emb": (self.vocab, d)}
         if self.position == "learned":
             shapes["pos_emb"] = (self.context, d)
 
@@ -223,4 +241,6 @@ class Stack:
             add_norm("final_norm")
         if not self.tied_head:
             shapes["head.weight"] = (self.vocab, d)
+        if self.of_images:
+            shapes["head.bias"] = (self.vocab,)
         return shapes

@@ -182,7 +182,7 @@ class EvaluationTest : public QObject {
     static void add_rows() {
         QTest::addColumn<QString>("file");
         QTest::addColumn<QString>("name");
-        std::vector<std::string> files{"none", "pre", "post", "peri"};
+        std::vector<std::string> files{"none", "pre", "post", "peri", "images"};
         for (const char* scheme : words_of<Scheme>()) files.push_back(std::string("options/") + scheme);
         for (const std::string& file : files) {
             const std::string path = reference_file(file);
@@ -240,7 +240,7 @@ class EvaluationTest : public QObject {
     }
 
     void allCasesWereThere() {
-        QCOMPARE(cases_, 32 + 83);
+        QCOMPARE(cases_, 32 + 4 + 83);
         report("float64", worst64_);
         report("float32", worst32_);
     }

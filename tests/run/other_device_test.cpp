@@ -23,6 +23,8 @@ std::vector<StoredTensor> evaluated(const Recipe& recipe, Device& device) {
         batch.tokens.push_back(i * 5 % recipe.stack.vocab);
         batch.targets.push_back(i * 3 % recipe.stack.vocab);
     }
+    if (recipe.stack.of_images())
+        batch = make_corpus(recipe.train.data, recipe.stack)->held_out_batch(1, 0, 3, recipe.stack.context);
     const Transformer<T> model(recipe.stack, 3, device);
     return evaluate(recipe, model, batch, EvaluationParts{true, true}, pool).arrays;
 }

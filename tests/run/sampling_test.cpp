@@ -194,7 +194,7 @@ class SamplingTest : public QObject {
         Recipe recipe = recipe_of("peri", 1);
         recipe.train.precision = Precision::Fp64;
         ThreadPool pool(2);
-        const std::shared_ptr<const Corpus> corpus = make_corpus(recipe.train.data, recipe.stack.context);
+        const std::shared_ptr<const Corpus> corpus = make_corpus(recipe.train.data, recipe.stack);
         Trainer<double> trainer(recipe.stack, recipe.train, corpus);
         const Transformer<double> model = trainer.model();
         const StepNumbers now = trainer.step(pool);

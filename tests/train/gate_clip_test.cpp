@@ -24,7 +24,7 @@ StackSpec gated_stack() {
 std::unique_ptr<Trainer<double>> trainer_of(StackSpec stack, TrainSpec train) {
     train.batch = 4;
     train.steps = 10;
-    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack);
     complete(stack, corpus->vocab());
     return std::make_unique<Trainer<double>>(stack, train, corpus);
 }

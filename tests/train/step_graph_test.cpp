@@ -27,7 +27,7 @@ std::unique_ptr<Trainer<float>> small_trainer(Device& device, TrainSpec train) {
     stack.gpas.clip = 0.01;
     train.batch = 3;
     if (train.steps > 20) train.steps = 20;
-    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack);
     complete(stack, corpus->vocab());
     return std::make_unique<Trainer<float>>(stack, train, corpus, device);
 }
@@ -264,7 +264,7 @@ class StepGraphTest : public QObject {
         ThreadPool pool(1);
         auto together = small_trainer(device, train), one = small_trainer(device, train);
         const StackSpec& stack = one->model().spec();
-        const auto corpus = make_corpus(one->spec().data, stack.context);
+        const auto corpus = make_corpus(one->spec().data, stack);
         const auto has = [&](std::int64_t step, int token) {
             const Batch batch =
                 corpus->train_batch(one->spec().seed, step, 0, one->spec().batch, stack.context);

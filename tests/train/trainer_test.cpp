@@ -24,7 +24,7 @@ template <class T>
 std::unique_ptr<Trainer<T>> small_trainer(int steps, StackSpec stack = small_stack(), TrainSpec train = {}) {
     train.steps = steps;
     train.batch = 5;  // does not divide into equal shards
-    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+    std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack);
     complete(stack, corpus->vocab());
     return std::make_unique<Trainer<T>>(stack, train, corpus);
 }
@@ -76,7 +76,7 @@ class TrainerTest : public QObject {
         wide.steps = 3;
         wide.batch = 10;
         StackSpec stack = small_stack();
-        std::shared_ptr<const Corpus> corpus = make_corpus(wide.data, stack.context);
+        std::shared_ptr<const Corpus> corpus = make_corpus(wide.data, stack);
         complete(stack, corpus->vocab());
         Trainer<double> one(stack, wide, corpus);
         auto two = small_trainer<double>(3, small_stack(), split);
@@ -98,12 +98,12 @@ class TrainerTest : public QObject {
             train.batch = batch;
             train.validate_every = static_cast<int>(every);
             StackSpec stack = small_stack();
-            std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack.context);
+            std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack);
             complete(stack, corpus->vocab());
             return std::make_unique<Trainer<double>>(stack, train, corpus);
         };
         const auto trainer = trained(5, 2);
-        const std::unique_ptr<const Corpus> corpus = make_corpus({}, small_stack().context);
+        const std::unique_ptr<const Corpus> corpus = make_corpus({}, small_stack());
         const Batch all = corpus->held_out_batch(TrainSpec{}.seed, 1, 64, small_stack().context);
         const Batch probed = trainer->probe_batch(8, small_stack().context);
         for (std::int64_t step = 0; step < 4; ++step) {

@@ -74,9 +74,9 @@ struct LabRun {
     bool committed() const { return trained() || isTraining(); }
     /// Its knobs differ from those it was trained with.
     bool needsNewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
-    /// Its text is to come from a file that is not chosen yet: it is neither measured nor trained.
+    /// Its data are to come from files that are not chosen yet: it is neither measured nor trained.
     bool needsFile() const {
-        return recipe.train.data.source == DataSource::Text && recipe.train.data.path.empty();
+        return is_from_files(recipe.train.data.source) && recipe.train.data.path.empty();
     }
     /// The last recorded step; -1 before.
     std::int64_t lastStep() const { return trained() ? data->steps.step.back() : -1; }

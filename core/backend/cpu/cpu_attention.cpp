@@ -188,11 +188,11 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
                 const std::size_t row = static_cast<std::size_t>(first_row);
                 T* block = p + row * n;
                 const int count = end - first_row, keys = shape.causal ? end : n;
-                kernels.products.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width,
-                                    keys_transposed + s.transposed(h), n, 0, block, n);
+                kernels.scores.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width,
+                                  keys_transposed + s.transposed(h), n, 0, block, n);
                 kernels.rows.softmax(count, n, first_row, shape.causal, s.scale, block);
-                kernels.products.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0,
-                                    mixed + row * s.d, s.d);
+                kernels.mixing.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0,
+                                  mixed + row * s.d, s.d);
             });
         }
         kernels.linear(n, s.d, s.d, tape.mixed + s.rows(b) * s.d, w.out, f + s.rows(b) * s.d);

@@ -47,6 +47,7 @@ template <class T>
 struct CpuKernels {
     RowKernels<T> rows;
     Products<T> products;
+    Products<T> scores = products, mixing = products;  ///< of attention's forward pass: QKᵀ and PV
 
     /// y[R, out] = x[R, in]·Wᵀ + bias.
     void linear(int R, int out, int in, const T* x, const LinearWeights<T>& w, T* y) const {

@@ -9,13 +9,18 @@ namespace normscope::row {
 
 /// Cross-entropy of one row of V logits against a target, in nat. With dlogits (may be null, may be logits)
 /// also the gradient, scale times that of cross-entropy + z·lse², lse = log Σ exp(logits) (the z-loss of
-/// PaLM): dlogits = scale·((1 + 2z·lse)·softmax(logits) − onehot(target)).
+/// PaLM): dlogits = scale·((1 + 2z·lse)·softmax(logits) − onehot(target)). A negative target is ignored: the
+/// loss and the gradient are 0.
 template <class L>
 NORMSCOPE_SHARED_CODE inline typename L::scalar cross_entropy(const typename L::scalar* logits, int V,
                                                               int target, typename L::scalar scale,
                                                               typename L::scalar z,
                                                               typename L::scalar* dlogits) {
     using T = typename L::scalar;
+    if (target < 0) {  // not predicted
+        if (dlogits) for_lanes<L>(V, [&](int i, auto part) { L::store(dlogits + i, L::all(0), part); });
+        return 0;
+    }
     auto m = L::all(logits[0]);
     for_lanes<L>(
         V, [&](int i, auto part) { m = L::larger(L::keep(L::load(logits + i, part), part, logits[0]), m); });

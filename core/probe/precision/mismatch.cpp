@@ -2,6 +2,7 @@
 #include "core/probe/precision/mismatch.h"
 
 #include "core/probe/interface/jackknife.h"
+#include "core/probe/precision/mismatch_split.h"
 
 #include <algorithm>
 #include <array>
@@ -27,11 +28,8 @@ constexpr std::array<Format, 4> kFormats = {{{"bf16", Rounding::Bf16, PrecisionP
                                              {"fp16_autocast", Rounding::Fp16, PrecisionPolicy::Autocast}}};
 
 Batch first_sequences(const Batch& batch, int sequences) {
-    Batch first;
-    first.sequences = sequences;
-    first.length = batch.length;
-    first.tokens.assign(batch.tokens.begin(),
-                        batch.tokens.begin() + static_cast<std::ptrdiff_t>(sequences) * batch.length);
+    Batch first = batch.part(0, sequences, batch.length);
+    first.targets.clear();
     return first;
 }
 
@@ -81,6 +79,32 @@ std::span<const float> exact_weights(const Transformer<T>& model, const Transfor
     return {kept.data(), count};
 }
 
+/// The split of the first sequence's error by kind of operation. Always on the CPU: elsewhere the host cannot
+/// replace operations.
+template <class T>
+void add_split(ProbeResult& result, ProbeInput<T>& input, const Transformer<float>& exact,
+               const Batch& batch) {
+    Transformer<float> model(exact.spec(), 0);
+    const HostView<float> weights = exact.host_parameters();
+    std::copy(weights.begin(), weights.end(), model.parameters().begin());
+    model.numerics = exact.numerics;
+    for (const auto& [name, format] :
+         {std::pair{"bf16", Rounding::Bf16}, std::pair{"fp16", Rounding::Fp16}}) {
+        const MismatchSplit split =
+            mismatch_split(model, batch, format, input.pool, [&input] { input.check_cancelled(); });
+        const std::string of = name;
+        const auto add = [&](const char* what, const std::array<double, kOperationKinds>& values) {
+            result.arrays.push_back(
+                {what + of, {values.size()}, {values.begin(), values.end()}, {"part"}, "1"});
+        };
+        add("split_", split.share());
+        result.arrays.push_back({"remainder_" + of, {}, {split.remainder()}, {}, "1"});
+        add("only_", split.only);
+        add("without_", split.without);
+    }
+    for (const char* part : operation_kind_names()) result.labels["parts"].push_back(part);
+}
+
 }  // namespace
 
 template <class T>
@@ -123,6 +147,9 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
                                      exact->view(exact->logits, B * n * V).data(), B, n * V)},
                      {}, "1");
     }
+    model.set_rounding(Rounding::None);
+    model.set_parameters(weights);
+    add_split(result, input, model, batch.part(0, 1, batch.length));
     result.labels["sampled"] = {std::to_string(sequences) + " of " + std::to_string(input.batch.sequences) +
                                 " sequences"};
     return result;
@@ -132,15 +159,27 @@ template ProbeResult probe_mismatch<double>(ProbeInput<double>&);
 
 namespace {
 
-/// Two emulated forward passes in addition to an exact one, and their copies of the weights.
+/// Four emulated forward passes of two sequences in addition to an exact one, their copies of the weights,
+/// and those of the split, which take as long as 17 of them.
 double mismatch_operations(const ProbeShape& s) {
-    return 4.5 * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
+    return (4.5 + 17) * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
 }
 
 }  // namespace
 
 ProbeInfo mismatch_probe() {
-    const std::vector<Axis> states{axis::hidden_state};
+    static constexpr Axis kPart{"part"};
+    static constexpr const char *kSplit =
+                                    "a kind's share of the squared error of sequence 0's logits: that of the "
+                                    "kind alone over that of all kinds",
+                                *kRemainder =
+                                    "1 − Σ split: what the kinds do together; below 0 where their errors "
+                                    "cancel",
+                                *kOnly = "relative error of the logits with one kind in the format",
+                                *kWithout =
+                                    "relative error of the logits with all kinds but one in the format";
+    const std::vector<Axis> states{axis::hidden_state}, parts{kPart};
+    constexpr unsigned part = kMayBeNan | kAdded;
     constexpr unsigned flags = kAveraged | kMayBeNan;
     return {"mismatch",
             "Low-precision mismatch",
@@ -158,7 +197,19 @@ ProbeInfo mismatch_probe() {
              {"bf16_autocast_hidden", states, "of the hidden states, GEMM alone in BF16", flags | kAdded},
              {"bf16_autocast_logits", {}, "of the logits", flags | kAdded},
              {"fp16_autocast_hidden", states, "of the hidden states, GEMM alone in FP16", flags | kAdded},
-             {"fp16_autocast_logits", {}, "of the logits", flags | kAdded}}};
+             {"fp16_autocast_logits", {}, "of the logits", flags | kAdded},
+             {"split_bf16", parts, kSplit, part},
+             {"remainder_bf16", {}, kRemainder, part},
+             {"only_bf16", parts, kOnly, part},
+             {"without_bf16", parts, kWithout, part},
+             {"split_fp16", parts, kSplit, part},
+             {"remainder_fp16", {}, kRemainder, part},
+             {"only_fp16", parts, kOnly, part},
+             {"without_fp16", parts, kWithout, part}},
+            {{"parts",
+              "kinds of operations: scores, softmax, mixing (PV), projections, feed_forward (and the head), "
+              "activation, norm, residual"}},
+            false};
 }
 
 }  // namespace normscope

@@ -46,6 +46,11 @@ constexpr LayoutRow kRows[] = {
     {"/runs/{id}/steps/val_loss_error", "float64 [steps]",
      "its standard error over the sequences; absent in recordings of earlier versions, whose val_loss is of "
      "four batches of the recipe's size"},
+    {"/runs/{id}/steps/val_accuracy", "float64 [steps]",
+     "of images: share of 512 held-out images that are classified right, the same images at every step; NaN "
+     "where not taken"},
+    {"/runs/{id}/steps/accuracy", "float64 [steps]",
+     "of images: the same of the images of the step's first micro-batch, before its update"},
     {"/runs/{id}/steps/grad_norm", "float64 [steps]", "norm of the whole gradient before clipping"},
     {"/runs/{id}/steps/grad_ratio", "float64 [steps]",
      "‖∂L/∂h‖ after layer 1 over that after the last layer, training batch"},

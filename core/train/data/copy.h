@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/train/data/corpus.h"
+#include "core/train/data/token_corpus.h"
 
 namespace normscope {
 
@@ -10,7 +10,7 @@ namespace normscope {
 /// rest is determined, and the separator is always at the same position; hence the floor for sequences of
 /// `context` tokens is (m − 1) · ln kSymbols / context: the first symbol is given, not a target. Shorter or
 /// longer batches have the floor of their own length.
-class CopyCorpus final : public Corpus {
+class CopyCorpus final : public TokenCorpus {
   public:
     explicit CopyCorpus(int context);
 

@@ -2,9 +2,11 @@
 #include "core/train/data/corpus.h"
 
 #include "core/base/error.h"
+#include "core/train/data/cifar10_images.h"
 #include "core/train/data/copy.h"
 #include "core/train/data/induction.h"
 #include "core/train/data/markov.h"
+#include "core/train/data/shape_images.h"
 #include "core/train/data/text.h"
 
 #include <string>
@@ -36,22 +38,23 @@ Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int6
                          std::to_string(sequences) + " sequences of length " + std::to_string(length),
                          "1 and above");
     const NormalKey key(seed, split == Split::Train ? "data.train" : "data.held_out");
-    const std::size_t width = static_cast<std::size_t>(length);
-    Batch result{sequences, length, {}, {}};
-    result.tokens.reserve(static_cast<std::size_t>(sequences) * width);
-    result.targets.reserve(static_cast<std::size_t>(sequences) * width);
-    std::vector<std::int32_t> text(width + 1);
+    Batch result{sequences, length, {}, {}, {}};
     for (int i = 0; i < sequences; ++i) {
         // Every sequence uses 2^32 columns of its step's row of random numbers.
         const std::uint64_t first_column = static_cast<std::uint64_t>(first_sequence + i) << 32;
-        draw(split, RandomRow(key, static_cast<std::uint64_t>(row), first_column), text);
-        result.tokens.insert(result.tokens.end(), text.begin(), text.end() - 1);
-        result.targets.insert(result.targets.end(), text.begin() + 1, text.end());
+        append(split, RandomRow(key, static_cast<std::uint64_t>(row), first_column), result);
     }
     return result;
 }
 
-std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context) {
+std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec& stack) {
+    if (is_of_images(spec.source) != stack.of_images())
+        throw InputError("data.source",
+                         std::string(word_of(spec.source)) + " has " +
+                             (stack.of_images() ? "no images, which stack.input patches needs"
+                                                : "images, which stack.input tokens cannot read"),
+                         stack.of_images() ? "images, cifar10" : "markov, copy, induction, text");
+    const int context = stack.context;
     if (context < 1)
         throw InputError("stack.context", std::to_string(context) + " is out of range", "1 and above");
     switch (spec.source) {
@@ -63,6 +66,10 @@ std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context) {
             return std::make_unique<InductionCorpus>(context);
         case DataSource::Text:
             return std::make_unique<TextCorpus>(spec.path, spec.held_out, context);
+        case DataSource::Images:
+            return std::make_unique<ShapeImages>(stack.image);
+        case DataSource::Cifar10:
+            return std::make_unique<Cifar10Images>(spec.path, spec.held_out, stack.image);
     }
     throw InputError("data.source", "unknown source", "");
 }

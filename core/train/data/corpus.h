@@ -4,27 +4,27 @@
 #include "core/backend/shared/counter_rng.h"
 #include "core/model/batch.h"
 #include "core/recipe/data_spec.h"
+#include "core/stack/stack_spec.h"
 #include "core/train/data/loss_levels.h"
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace normscope {
 
-/// A source of training text. Batches are pure functions of their arguments, so that resuming a run and
-/// identical batches for several runs need no stored position. Constant after construction, for use from any
-/// thread.
+/// A source of training data, text or images. Batches are pure functions of their arguments, so that resuming
+/// a run and identical batches for several runs need no stored position. Constant after construction, for use
+/// from any thread.
 class Corpus {
   public:
     virtual ~Corpus() = default;
     Corpus(const Corpus&) = delete;
     Corpus& operator=(const Corpus&) = delete;
 
-    /// Tokens are 0 … vocab() − 1.
+    /// Targets, and the tokens of a text, are 0 … vocab() − 1: of images, the number of classes.
     virtual int vocab() const = 0;
 
-    /// Entropy of a single target token (nat): the loss of the best model that ignores its input.
+    /// Entropy of a single target (nat): the loss of the best model that ignores its input.
     virtual double unigram_entropy() const = 0;
 
     /// Mean entropy of a target token given the `previous` (1 or 2) tokens before it, wherever it is in the
@@ -44,23 +44,24 @@ class Corpus {
     Batch train_batch(std::uint64_t seed, std::int64_t step, int micro_batch, int sequences,
                       int length) const;
 
-    /// Text that train_batch never returns; of the generated sources: other draws from the same language.
+    /// Data that train_batch never returns; of the generated sources: other draws of the same distribution.
     Batch held_out_batch(std::uint64_t seed, std::int64_t index, int sequences, int length) const;
 
   protected:
     enum class Split { Train, HeldOut };
     Corpus() = default;
 
-    /// Fills text (length + 1 tokens) with one sequence drawn from `random`.
-    virtual void draw(Split split, RandomRow random, std::span<std::int32_t> text) const = 0;
+    /// Appends one sequence of to.length tokens, drawn from `random`.
+    virtual void append(Split split, RandomRow random, Batch& to) const = 0;
 
   private:
     Batch batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence, int sequences,
                 int length) const;
 };
 
-/// Creates the corpus of a recipe; `context` is the length that its floors are stated for and that both
-/// parts of a file must be able to serve. Throws InputError.
-std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, int context);
+/// Creates the corpus of a recipe. Of text the stack's context is the length that its floors are stated for
+/// and that both parts of a file must be able to serve; of images the stack has their shape. Throws
+/// InputError, also where the stack reads the other kind of data.
+std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec& stack);
 
 }  // namespace normscope

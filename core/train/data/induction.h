@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/train/data/corpus.h"
+#include "core/train/data/token_corpus.h"
 
 namespace normscope {
 
@@ -12,7 +12,7 @@ namespace normscope {
 /// The floor for sequences of `context` tokens is exact: the target after t tokens, t odd, is a value with j
 /// = (t − 1)/2 pairs before it, its key is new with probability (1 − 1/kKeys)^j, so its entropy is that times
 /// ln kKeys; the other targets are keys with ln kKeys each.
-class InductionCorpus final : public Corpus {
+class InductionCorpus final : public TokenCorpus {
   public:
     explicit InductionCorpus(int context);
 

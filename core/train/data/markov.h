@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/train/data/corpus.h"
+#include "core/train/data/token_corpus.h"
 
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ namespace normscope {
 /// Sequences start anywhere in a word, in the stationary state, so every position has the same marginal. The
 /// rate is the floor for a model with all earlier text as context; within a short context the best loss lies
 /// a little above. Training and held-out text are separate draws from the language.
-class MarkovCorpus final : public Corpus {
+class MarkovCorpus final : public TokenCorpus {
   public:
     MarkovCorpus();
 

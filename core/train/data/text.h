@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/train/data/corpus.h"
+#include "core/train/data/token_corpus.h"
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace normscope {
 /// the last `held_out` share. unigram_entropy() is that of all bytes of the file, entropy_given() that of its
 /// own pairs and triples of bytes (lower than that of the language in a short file); the entropy rate is not
 /// known (NaN).
-class TextCorpus final : public Corpus {
+class TextCorpus final : public TokenCorpus {
   public:
     /// Throws InputError where the file is missing, unreadable, no regular file, or too short: both parts
     /// need context + 1 bytes.

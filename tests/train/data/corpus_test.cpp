@@ -24,6 +24,12 @@ bool same(const Batch& a, const Batch& b) {
 
 constexpr int kContext = 32;
 
+std::unique_ptr<const Corpus> corpus_of(const DataSpec& spec, int context) {
+    StackSpec stack;
+    stack.context = context;
+    return make_corpus(spec, stack);
+}
+
 /// Of a token given those before it, by their counts in 20,000 sequences.
 double counted_entropy(const Corpus& corpus, int previous) {
     std::map<int, std::map<std::int32_t, double>> counts;
@@ -75,7 +81,7 @@ class CorpusTest : public QObject {
         QVERIFY(word != words.end());
         spec.source = static_cast<DataSource>(word - words.begin());
         spec.path = folder_.filePath("text").toStdString();
-        const auto corpus = make_corpus(spec, kContext);
+        const auto corpus = corpus_of(spec, kContext);
 
         const Batch batch = corpus->train_batch(42, 7, 0, 8, kContext);
         QCOMPARE(batch.sequences, 8);
@@ -90,7 +96,7 @@ class CorpusTest : public QObject {
 
         // A pure function of its arguments, also of another corpus made from the same specification.
         QVERIFY(same(batch, corpus->train_batch(42, 7, 0, 8, kContext)));
-        QVERIFY(same(batch, make_corpus(spec, kContext)->train_batch(42, 7, 0, 8, kContext)));
+        QVERIFY(same(batch, corpus_of(spec, kContext)->train_batch(42, 7, 0, 8, kContext)));
         QVERIFY(batch.tokens != corpus->train_batch(42, 8, 0, 8, kContext).tokens);
         QVERIFY(batch.tokens != corpus->train_batch(43, 7, 0, 8, kContext).tokens);
         QVERIFY(batch.tokens != corpus->train_batch(42, 7, 1, 8, kContext).tokens);
@@ -138,7 +144,7 @@ class CorpusTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(corpus->train_batch(1, 0, 0, 0, kContext), InputError);
         QVERIFY_EXCEPTION_THROWN(corpus->train_batch(1, 0, 0, 8, 0), InputError);
         QVERIFY_EXCEPTION_THROWN(corpus->held_out_batch(1, -1, 8, kContext), InputError);
-        QVERIFY_EXCEPTION_THROWN(make_corpus(spec, 0), InputError);
+        QVERIFY_EXCEPTION_THROWN(corpus_of(spec, 0), InputError);
         QCOMPARE(corpus->train_batch(1, 0, 0, 1, 1).tokens.size(), std::size_t{1});
     }
 };

@@ -40,8 +40,14 @@ bool readsEmbeddingStd(const Recipe& r) {
 bool countsPaths(const Recipe& r) {
     return r.stack.init.rule == InitRule::PathLength;
 }
+bool ofImages(const Recipe& r) {
+    return r.stack.of_images();
+}
+bool ofText(const Recipe& r) {
+    return !r.stack.of_images();
+}
 bool readsFile(const Recipe& r) {
-    return r.train.data.source == DataSource::Text;
+    return is_from_files(r.train.data.source);
 }
 
 }  // namespace
@@ -71,9 +77,9 @@ static const KnobSpec kTable[] = {
     {Block, "stack.qk_norm", T("QK-norm"), T("query and key norm")},
     {Block, "stack.layout", T("Layout"), T("layout")},
     {Block, "stack.context", T("Context"), T("context length"),
-     {LogInteger, 8, 1024, false, {32, 64, 128, 256, 512}}},
+     {LogInteger, 8, 1024, false, {32, 64, 128, 256, 512}}, ofText},
     {Block, "stack.bias", T("Biases"), T("biases")},
-    {Block, "stack.tied_head", T("Tied head"), T("tied head")},
+    {Block, "stack.tied_head", T("Tied head"), T("tied head"), {}, ofText},
     {Block, "stack.logit_soft_cap", T("Soft cap"), T("soft cap of the logits"),
      {Log, 1, 100, true, {15, 30, 50}}},
 
@@ -113,7 +119,10 @@ static const KnobSpec kTable[] = {
      {LogInteger, 10, 10000, false, {100, 200, 500, 1000, 2000, 5000}}},
 
     {Data, "data.source", T("Data"), T("data source")},
-    {Data, "data.path", T("Text file"), T("text file"), {}, readsFile},
+    {Data, "data.path", T("Files"), T("text file or image folder"), {}, readsFile},
+    {Data, "stack.image.size", T("Image size"), T("image size"),
+     {LogInteger, 12, 128, false, {16, 32, 64}}, ofImages},
+    {Data, "stack.image.patch", T("Patch"), T("patch size"), {LogInteger, 1, 32, false, {2, 4, 8, 16}}, ofImages},
     {Data, "precision", T("Precision"), T("precision")},
     {Data, "precision_policy", T("Rounded"), T("precision policy"), {}, emulated},
 };

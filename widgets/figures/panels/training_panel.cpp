@@ -27,6 +27,10 @@ TrainingQuantity trainingQuantity(const std::string& id) {
         return {"loss", "nat", "mean cross-entropy of the step's batch, before the update; not smoothed"};
     if (id == "grad_norm")
         return {"gradient norm", "", "‖∂L/∂W‖₂ over all parameters, before clipping", Scale::Log};
+    if (id == "val_accuracy")
+        return {"accuracy", "",
+                "share of 512 held-out images whose class has the largest logit; the same images "
+                "at every step"};
     if (id == "lr") return {"learning rate", "", "as the schedule gives it"};
     if (id == "temperature") return {"softmax temperature τ", "", "scores are q·k / (τ·√d_h)"};
     return {"throughput", "tokens/s", "tokens of the batch / wall time of the step"};
@@ -40,6 +44,7 @@ struct Floor {
 
 QString titleOf(const std::string& column) {
     if (column == "grad_norm") return "Gradient norm";
+    if (column == "val_accuracy") return "Held-out accuracy";
     if (column == "lr") return "Learning rate";
     if (column == "temperature") return "Temperature";
     if (column == "tokens_per_s") return "Throughput";
@@ -151,22 +156,40 @@ Curve curveOf(const RunData& run, int index, const std::string& column) {
     return curve;
 }
 
-/// Only the steps at which the held-out loss was measured, as dots: a line between distant points would look
-/// like a second training loss.
+/// Only the steps at which the column was measured.
+void keepMeasured(Curve& curve) {
+    std::vector<double> x, y;
+    for (std::size_t i = 0; i < curve.y.size(); ++i)
+        if (!std::isnan(curve.y[i])) {
+            x.push_back(curve.x[i]);
+            y.push_back(curve.y[i]);
+        }
+    curve.x = std::move(x);
+    curve.y = std::move(y);
+}
+
+/// The held-out losses as dots: a line between distant points would look like a second training loss.
 Curve validationOf(const RunData& run, int index) {
-    const Curve all = curveOf(run, index, "val_loss");
-    Curve taken;
-    taken.name = all.name + " held-out";
-    taken.role = all.role;
+    Curve taken = curveOf(run, index, "val_loss");
+    taken.name += " held-out";
     taken.markers = true;
     taken.line = false;
     taken.label_at_end = false;
-    for (std::size_t i = 0; i < all.y.size(); ++i)
-        if (!std::isnan(all.y[i])) {
-            taken.x.push_back(all.x[i]);
-            taken.y.push_back(all.y[i]);
-        }
+    keepMeasured(taken);
     return taken;
+}
+
+/// The accuracy of a guess, 1/classes, once for each number of classes.
+void addChance(Plot& plot, const PanelInput& input) {
+    std::vector<double> drawn;
+    for (const RunData* run : input.runs) {
+        if (!run->steps.find("val_accuracy")) continue;
+        const double chance = std::exp(-run->ln_vocab);
+        if (std::find(drawn.begin(), drawn.end(), chance) != drawn.end()) continue;
+        drawn.push_back(chance);
+        plot.references.push_back(
+            {Qt::Horizontal, chance, QString("Guess %1").arg(numberText(chance, 2)), true});
+    }
 }
 
 /// What a fork has from its parent is the parent's curve: its own begins at the last point of both.
@@ -214,7 +237,9 @@ PanelInfo trainingPanel() {
     return {"training",
             "Loss",
             {},
-            {{"quantity", "TrainingQuantity", {"loss", "grad_norm", "lr", "temperature", "tokens_per_s"}},
+            {{"quantity",
+              "TrainingQuantity",
+              {"loss", "val_accuracy", "grad_norm", "lr", "temperature", "tokens_per_s"}},
              {"validation", "Held-out", {"on", "off"}},
              {"knobs", "Knob changes", {"on", "off"}}},
             &buildTraining,
@@ -226,7 +251,7 @@ Figure buildTraining(const PanelInput& input) {
     const PanelInfo panel = trainingPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
     const std::string& column = options.at("quantity");
-    const bool loss = column == "loss";
+    const bool loss = column == "loss", accuracy = column == "val_accuracy";
     const TrainingQuantity quantity = trainingQuantity(column);
 
     Figure figure = startFigure(panel);
@@ -255,8 +280,10 @@ Figure buildTraining(const PanelInput& input) {
     for (std::size_t i = 0; i < input.runs.size(); ++i) {
         const RunData& run = *input.runs[i];
         Curve curve = curveOf(run, int(i), column);
+        if (accuracy) keepMeasured(curve);
         if (curve.y.empty()) {
-            missing << nameOf(run);
+            const bool of_text = accuracy && !run.steps.find(column);
+            missing << nameOf(run) + (of_text ? ": no accuracy, its data are text" : ": no step taken yet");
             continue;
         }
         beginAtFork(curve, origins[i]);
@@ -273,7 +300,8 @@ Figure buildTraining(const PanelInput& input) {
         }
         last_step = std::max(last_step, curve.x.back());
         if (loss) curve.end_value = lossText(curve.y.back());
-        curve.markers = curve.x.size() == 1;  // one step has no line
+        curve.markers = accuracy || curve.x.size() == 1;  // one step has no line
+        if (accuracy) curve.end_value = numberText(curve.y.back(), 3);
         parts << described(curve, curve.end);
         plot.curves.push_back(std::move(curve));
         if (loss && options.at("validation") == "on")
@@ -290,11 +318,12 @@ Figure buildTraining(const PanelInput& input) {
     plot.y.unit = quantity.unit;
     plot.y.scale = quantity.scale;
     if (loss) addFloors(plot, input);
+    if (accuracy) addChance(plot, input);
     if (loss && dwarfsFloors(plot)) plot.y.scale = Scale::Log;
     if (plot.curves.empty()) {
         if (!loss) {
-            figure.empty_text = "No step taken yet";
-            figure.summary = figure.title + ": no step taken yet";
+            figure.empty_text = accuracy ? missing.join("\n") : "No step taken yet";
+            figure.summary = figure.title + (accuracy ? ": " + missing.join("; ") : ": no step taken yet");
             return figure;
         }
         figure.subtitle = "at step 0";
@@ -303,8 +332,7 @@ Figure buildTraining(const PanelInput& input) {
             if (!floor.label.isEmpty()) parts << floor.label;
         figure.summary = "Before training; floors: " + parts.join(", ");
     } else {
-        for (const QString& name : missing)
-            plot.chips.push_back({Chip::Edge::BottomLeft, name + ": no step taken yet", {}});
+        for (const QString& name : missing) plot.chips.push_back({Chip::Edge::BottomLeft, name, {}});
         if (!input.exploring && input.step >= 0 && double(input.step) < last_step)
             plot.references.push_back({Qt::Vertical, double(input.step), QString("step %1").arg(input.step)});
         figure.subtitle = QString("to step %1").arg(std::int64_t(last_step));

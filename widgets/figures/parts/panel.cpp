@@ -61,6 +61,7 @@ QString optionTitle(const std::string& value) {
         {"mean", "mean"},
         {"grad_norm", "gradient norm"},
         {"lr", "learning rate"},
+        {"val_accuracy", "accuracy"},
         {"tokens_per_s", "tokens/s"},
         {"gain", "gain 1/σ_ε"},
         {"epsilon_share", "ε ÷ (var + ε)"},

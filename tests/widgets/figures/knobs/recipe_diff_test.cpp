@@ -38,13 +38,13 @@ class RecipeDiffTest : public QObject {
         QStringList lines;
         for (const auto& d : differences)
             lines << QString::fromStdString(d.key->name) + " | " + d.label + " | " + d.base + " | " + d.now;
-        QCOMPARE(lines,
-                 QStringList({"stack.block | Family | GPT-2 | LLaMA", "stack.gpas.enabled | GPAS | Off | On",
-                              "stack.gpas.activation | GPAS function | SiLU | Tanh",
-                              "stack.layers | Overrides | none | layer 5",
-                              "data.source | Data | Markov | Text file",
-                              "data.path | Text file | – | /books/moby.txt",
-                              "optimizer.betas | optimizer betas | 0.9, 0.95 | 0.9, 0.999"}));
+        QCOMPARE(
+            lines,
+            QStringList({"stack.block | Family | GPT-2 | LLaMA", "stack.gpas.enabled | GPAS | Off | On",
+                         "stack.gpas.activation | GPAS function | SiLU | Tanh",
+                         "stack.layers | Overrides | none | layer 5",
+                         "data.source | Data | Markov | Text file", "data.path | Files | – | /books/moby.txt",
+                         "optimizer.betas | optimizer betas | 0.9, 0.95 | 0.9, 0.999"}));
     }
 
     void theNearest() {

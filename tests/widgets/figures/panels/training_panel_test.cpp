@@ -42,6 +42,25 @@ QStringList labels(const Plot& plot) {
 class TrainingPanelTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void accuracyOfImages() {
+        RunData images = trained("A", {2.3, 1.9, 1.5}), text = trained("B", {2, 1.8, 1.7});
+        images.ln_vocab = std::log(10.0);
+        images.steps.names.push_back("val_accuracy");
+        images.steps.columns.push_back({0.1, kNaN, 0.7});
+        PanelInput input;
+        input.runs = {&images, &text};
+        input.options = {{"quantity", "val_accuracy"}};
+        const Figure f = buildTraining(input);
+        QCOMPARE(f.title, "Held-out accuracy");
+        QCOMPARE(f.plots[0].curves.size(), std::size_t{1});
+        QCOMPARE(f.plots[0].curves[0].x, (std::vector<double>{1, 3}));
+        QCOMPARE(f.plots[0].curves[0].y, (std::vector<double>{0.1, 0.7}));
+        QCOMPARE(labels(f.plots[0]), QStringList({"Guess 0.1"}));
+        QCOMPARE(f.plots[0].chips[0].text, "B: no accuracy, its data are text");
+        input.runs = {&text};
+        QCOMPARE(buildTraining(input).empty_text, "B: no accuracy, its data are text");
+    }
+
     void beforeTrainingTheFloorsAreNamed() {
         const RunData a = trained("A", {}), b = trained("B", {});
         PanelInput input;
