@@ -21,7 +21,7 @@ namespace {
 /// A shorter run, since every thread of a launch is a fiber.
 Recipe short_recipe(const std::string& row) {
     Recipe recipe = recipe_of(row);
-    recipe.stack.context = 4;
+    if (!recipe.stack.of_images()) recipe.stack.context = 4;
     recipe.stack.d_model = 12;
     recipe.train.batch = 3;
     return recipe;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/data/image_corpus.h"
 
+#include "core/base/error.h"
+
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace normscope {
@@ -14,6 +17,10 @@ double ImageCorpus::entropy_rate() const {
 }
 
 void ImageCorpus::append(Split split, RandomRow random, Batch& to) const {
+    if (to.length > shape_.patches() + 1)
+        throw InputError("batch",
+                         "sequences of length " + std::to_string(to.length) + " are longer than an image",
+                         "1 … " + std::to_string(shape_.patches() + 1));
     std::vector<float> pixels(static_cast<std::size_t>(shape_.channels * shape_.size * shape_.size));
     const int target = draw(split, random, pixels);
     append_image(shape_, pixels, target, to);

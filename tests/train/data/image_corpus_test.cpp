@@ -128,6 +128,7 @@ class ImageCorpusTest : public QObject {
         const auto again = make_corpus({DataSource::Images, "", 0.1}, stack)->train_batch(42, 7, 0, 64, 17);
         QCOMPARE(batch.patches, again.patches);
         QVERIFY(batch.patches != corpus->held_out_batch(42, 7, 64, 17).patches);
+        QVERIFY_EXCEPTION_THROWN(corpus->train_batch(42, 7, 0, 1, 18), InputError);
         // Two micro-batches of 32 hold the images of one of 64.
         std::vector<float> joined = corpus->train_batch(42, 7, 0, 32, 17).patches;
         const std::vector<float> second = corpus->train_batch(42, 7, 1, 32, 17).patches;
