@@ -67,8 +67,10 @@ void TrainingControl::play() {
         if (run.resumable()) ended.push_back(run.id);
         if (run.trained() || run.pinned || act != Act::Train) continue;
         if (run.needsFile())
-            Q_EMIT state_.problem(
-                tr("Choose a text file for %1 first").arg(QString::fromStdString(run.data->name)));
+            Q_EMIT state_.problem((run.recipe.stack.of_images()
+                                       ? tr("Choose the folder of CIFAR-10's files for %1 first")
+                                       : tr("Choose a text file for %1 first"))
+                                      .arg(QString::fromStdString(run.data->name)));
         else
             plans.push_back(planOf(run));
     }

@@ -72,11 +72,12 @@ void follow(const RecipeKey& moved, const Recipe& before, Recipe& after) {
 }
 
 /// The stack's input and the source of the data are of one kind: where one is set, the other follows.
-void follow_kind_of_data(const RecipeKey& set, Recipe& recipe) {
+void follow_kind_of_data(const RecipeKey& set, const Recipe& before, Recipe& recipe) {
     StackSpec& stack = recipe.stack;
     DataSource& source = recipe.train.data.source;
     if (set.name == "data.source") {
         stack.input = is_of_images(source) ? StackInput::Patches : StackInput::Tokens;
+        if (source != before.train.data.source) recipe.train.data.path.clear();  // of another kind of file
         if (source == DataSource::Cifar10) {
             stack.image.size = 32;
             stack.image.channels = 3;
@@ -125,7 +126,7 @@ void RecipeKey::set(Recipe& recipe, const FieldValue& value) const {
     if (const auto rejection = type.set(at(changed), value))
         throw InputError(name, value_text(value) + rejection->reason, rejection->allowed);
     follow(*this, recipe, changed);
-    follow_kind_of_data(*this, changed);
+    follow_kind_of_data(*this, recipe, changed);
     std::erase_if(changed.stack.layers,
                   [&](const LayerOverride& o) { return o.index >= changed.stack.depth; });
     if (changed.stack.depth < recipe.stack.depth)

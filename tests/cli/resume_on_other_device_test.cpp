@@ -5,6 +5,7 @@
 #include "tests/cli/cli_process.h"
 #include "tests/support/test_main.h"
 
+#include <QDateTime>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -37,11 +38,20 @@ class ResumeOnOtherDeviceTest : public QObject {
         const auto found = QRegularExpression("  steps (\\d+)").match(info.out);
         return info.code == 0 && found.hasMatch() ? found.captured(1).toInt() : 0;
     }
-    /// Until more than `begin` steps are on disk and a checkpoint is there; returns how many after kill -9, 0
-    /// where it ended before.
+    /// The newest moment at which a checkpoint was written.
+    QDateTime last_checkpoint() const {
+        QDateTime last;
+        for (const QFileInfo& file : QDir(folder_.path()).entryInfoList({"run.ckpt*.h5"}))
+            if (!last.isValid() || file.lastModified() > last) last = file.lastModified();
+        return last;
+    }
+    /// Until more than `begin` steps are on disk and a checkpoint of this process, too; returns how many
+    /// after kill -9, 0 where it ended before. Without a checkpoint of its own the next process would begin
+    /// where this one did, and replace all that it recorded.
     int killed_after(const QString& out, const QString& backend, int begin) {
+        const QDateTime before = last_checkpoint();
         const auto process = start_cli(train(out, backend));
-        while (steps_of(out) <= begin || QDir(folder_.path()).entryList({"run.ckpt*"}).isEmpty())
+        while (steps_of(out) <= begin || last_checkpoint() == before)
             if (process->waitForFinished(20)) return 0;
         process->kill();
         process->waitForFinished();

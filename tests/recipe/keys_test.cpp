@@ -98,6 +98,12 @@ class KeysTest : public QObject {
         recipe.stack.image = {16, 1, 4};
         set("data.source", "cifar10");
         QCOMPARE(recipe.stack.image, (ImageSpec{32, 3, 4}));
+        recipe.train.data.path = "cifar";
+        set("data.source", "cifar10");
+        QCOMPARE(recipe.train.data.path, std::string("cifar"));
+        set("data.source", "text");
+        QCOMPARE(recipe.train.data.path, std::string());
+        set("data.source", "cifar10");
         recipe.stack.vocab = 10;
         set("stack.input", "tokens");
         QCOMPARE(recipe.train.data.source, DataSource::Markov);

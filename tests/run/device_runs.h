@@ -49,9 +49,11 @@ inline const std::map<std::string, std::vector<std::string>> kRows = {
     {"bf16 llama", {"precision=bf16", "stack.block=llama", "stack.scheme=post", "stack.kv_heads=2"}},
     {"bf16 autocast", {"precision=bf16", "precision_policy=autocast", "stack.qk_norm=head"}},
     {"fp16", {"precision=fp16", "stack.scheme=sandwich", "stack.layout=parallel"}},
-    {"images", {"data.source=images", "stack.image.size=12", "stack.image.patch=6", "accumulate=2"}},
+    {"images",
+     {"data.source=images", "stack.image.size=12", "stack.image.patch=6", "accumulate=2",
+      "validate.every=0"}},
     {"images, bf16",
-     {"data.source=images", "stack.image.size=12", "stack.image.patch=12", "precision=bf16",
+     {"data.source=images", "stack.image.size=12", "stack.image.patch=6", "precision=bf16",
       "validate.every=0"}},
     {"fp16 autocast", {"precision=fp16", "precision_policy=autocast", "stack.block=llama"}},
 };

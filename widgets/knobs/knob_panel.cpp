@@ -247,9 +247,10 @@ KnobPanel::Row KnobPanel::makePath(const KnobSpec& spec) {
     connect(knob, &PathKnob::valueCommitted, this, [this, key](const QString& from, const QString& to) {
         Q_EMIT keyCommitted(key, from.toStdString(), to.toStdString());
     });
-    const auto show = [knob](const FieldValue& value, const FieldValue& default_value) {
+    const auto show = [this, knob](const FieldValue& value, const FieldValue& default_value) {
         knob->setValue(keyText(value));
         knob->setDefaultValue(keyText(default_value));
+        knob->setChoosesFolder(is_of_images(shown_.train.data.source));
     };
     return {&spec, knob, show};
 }

@@ -51,10 +51,11 @@ void PathKnob::setDefaultValue(const QString& path) {
 void PathKnob::chooseFile() {
     if (auto* open = window()->findChild<QFileDialog*>(QStringLiteral("fileDialog")))
         return open->activateWindow();
-    auto* dialog = new QFileDialog(window(), tr("Choose a text file"), value_);
+    auto* dialog = new QFileDialog(
+        window(), folder_ ? tr("Choose the folder of CIFAR-10's files") : tr("Choose a text file"), value_);
     dialog->setObjectName(QStringLiteral("fileDialog"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
+    dialog->setFileMode(folder_ ? QFileDialog::Directory : QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
         if (path.isEmpty() || path == value_) return;
         const QString old_path = value_;

@@ -7,7 +7,7 @@ class QPushButton;
 
 namespace normscope::widgets {
 
-/// A file's path: shows its name, a click opens a file dialog.
+/// The path of a text file or of a folder of images: shows its name, a click opens a dialog.
 class PathKnob : public KnobRow {
     Q_OBJECT
   public:
@@ -16,7 +16,8 @@ class PathKnob : public KnobRow {
     void setValue(const QString& path);
     void setDefaultValue(const QString& path);
     QString value() const { return value_; }
-    /// Opens the dialog (object name "fileDialog"); a chosen file is committed.
+    void setChoosesFolder(bool folder) { folder_ = folder; }
+    /// Opens the dialog (object name "fileDialog"); what is chosen is committed.
     void chooseFile();
 
   Q_SIGNALS:
@@ -29,6 +30,7 @@ class PathKnob : public KnobRow {
   private:
     QPushButton* button_;
     QString value_, default_;
+    bool folder_ = false;
 };
 
 }  // namespace normscope::widgets

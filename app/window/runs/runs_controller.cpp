@@ -324,7 +324,11 @@ void RunsController::showKnobs() {
 void RunsController::showNotices() {
     const LabRun& run = lab_.comparison().selectedRun();
     QStringList warned;
-    if (run.needsFile()) warned << tr("Choose a text file (Data and precision): nothing is measured before");
+    if (run.needsFile())
+        warned << (run.recipe.stack.of_images()
+                       ? tr("Choose the folder of CIFAR-10's files (Data and precision): nothing is measured "
+                            "before")
+                       : tr("Choose a text file (Data and precision): nothing is measured before"));
     if (const QString line = identicalTo(lab_, run); !line.isEmpty()) warned << line;
     if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);
     for (const std::string& line : warnings(run.recipe.stack)) warned << QString::fromStdString(line);

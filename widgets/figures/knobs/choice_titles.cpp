@@ -49,6 +49,8 @@ constexpr Title kTitles[] = {
     {"precision", "fp16", "FP16"},
     {"precision", "fp64", "FP64"},
     {"data.source", "text", T("Text file")},
+    {"data.source", "images", T("Shapes")},
+    {"data.source", "cifar10", "CIFAR-10"},
 };
 
 #undef T

@@ -4,6 +4,7 @@
 #include "widgets/figures/parts/depth_figure.h"
 #include "widgets/figures/parts/panel_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace normscope::widgets {
@@ -29,6 +30,71 @@ QString sampledText(const ProbeResult& sample) {
     return QString::fromStdString(label->second.front());
 }
 
+/// A kind of operation of the probe (split_ops.h) as the axis names it.
+QString kindTitle(const std::string& kind) {
+    if (kind == "scores") return "QKᵀ";
+    if (kind == "mixing") return "PV";
+    if (kind == "projections") return "proj.";
+    if (kind == "feed_forward") return "FFN";
+    if (kind == "activation") return "act.";
+    if (kind == "residual") return "sum";
+    return QString::fromStdString(kind);
+}
+
+/// The split of the logits' error by kind of operation, a stem each, and what is left over.
+void drawSplit(Figure& figure, const PanelInput& input, const std::string& format) {
+    const QString title = format == "bf16" ? "BF16" : "FP16";
+    figure.quantity = QString("share of the squared error of the logits, %1").arg(title);
+    figure.formula = QString(
+                         "e_i² / e²: e the relative error of the logits with every operation in %1, e_i with "
+                         "the operations "
+                         "of one kind alone; GEMM rounds operands and result, others their result. Left "
+                         "over: 1 − Σ e_i²/e², "
+                         "negative where errors cancel")
+                         .arg(title);
+    figure.source = "own measurement: Baek measures the error of whole passes alone";
+    Plot plot;
+    QStringList parts, sampled;
+    const auto samples = shownSamples(input, "mismatch");
+    for (const ShownSample& shown : samples) {
+        if (!shown.own()) continue;
+        const NamedArray* share = arrayOf(*shown.sample, "split_" + format, 1);
+        const NamedArray* left = arrayOf(*shown.sample, "remainder_" + format, 0);
+        const auto kinds = shown.sample->labels.find("parts");
+        if (!share || !left || kinds == shown.sample->labels.end() ||
+            share->data.size() != kinds->second.size())
+            continue;
+        const std::size_t count = share->data.size();
+        Stems stems{nameOf(*shown.run), {Role::Kind::Run, shown.index, 0}, {}, share->data, 0,
+                    shown.sample->step};
+        stems.y.push_back(left->data.front());
+        for (std::size_t i = 0; i <= count; ++i)
+            stems.x.push_back(double(i) + 0.18 * (shown.index - (double(samples.size()) - 1) / 2));
+        if (plot.x.ticks.empty()) {
+            for (std::size_t i = 0; i < count; ++i)
+                plot.x.ticks.push_back({double(i), kindTitle(kinds->second[i])});
+            plot.x.ticks.push_back({double(count), "left over"});
+            plot.x.range = {-0.6, double(count) + 0.6};
+        }
+        const auto most = std::max_element(share->data.begin(), share->data.end()) - share->data.begin();
+        parts << QString("%1: most from %2, %3; left over %4")
+                     .arg(nameOf(*shown.run), kindTitle(kinds->second[std::size_t(most)]),
+                          brief(share->data[std::size_t(most)]), brief(left->data.front()));
+        plot.stems.push_back(std::move(stems));
+    }
+    if (plot.stems.empty()) {
+        figure.empty_text = "No split recorded: measure a step (M), or record the probe mismatch";
+        figure.summary = "Split of the error: nothing to show";
+        return;
+    }
+    plot.x.label = "kind of operation";
+    plot.y.label = "share of e²";
+    plot.references.push_back({Qt::Horizontal, 0, ""});
+    figure.subtitle = title + ", sequence 1, " + atStep(samples);
+    figure.summary = QString("%1, %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
+    figure.plots = {std::move(plot)};
+}
+
 }  // namespace
 
 PanelInfo mismatchPanel() {
@@ -37,6 +103,7 @@ PanelInfo mismatchPanel() {
             {"mismatch"},
             {{"format", "Format", {"bf16", "fp16"}},
              {"policy", "Rounded", {"pure", "autocast"}},
+             {"of", "Of", {"error", "split"}},
              depthOrStepOption()},
             &buildMismatch,
             false,
@@ -51,6 +118,10 @@ Figure buildMismatch(const PanelInput& input) {
     const QString title = bf16 ? "BF16" : "FP16", policy = autocast ? "autocast " + title : "pure " + title;
 
     Figure figure = startFigure(panel);
+    if (options.at("of") == "split") {
+        drawSplit(figure, input, options.at("format"));
+        return figure;
+    }
     figure.quantity = QString("relative error of the hidden state, %1").arg(policy);
     figure.formula =
         QString("‖h_%1 − h_FP32‖_F / ‖h_FP32‖_F, same weights and batch; %1 by the policy %2: %3")

@@ -234,17 +234,16 @@ QString described(const Curve& curve, const EndMark& end) {
 }  // namespace
 
 PanelInfo trainingPanel() {
-    return {"training",
-            "Loss",
-            {},
-            {{"quantity",
-              "TrainingQuantity",
-              {"loss", "val_accuracy", "grad_norm", "lr", "temperature", "tokens_per_s"}},
-             {"validation", "Held-out", {"on", "off"}},
-             {"knobs", "Knob changes", {"on", "off"}}},
-            &buildTraining,
-            true,
-            true};
+    return {
+        "training",
+        "Loss",
+        {},
+        {{"quantity", "Quantity", {"loss", "val_accuracy", "grad_norm", "lr", "temperature", "tokens_per_s"}},
+         {"validation", "Held-out", {"on", "off"}},
+         {"knobs", "Knob changes", {"on", "off"}}},
+        &buildTraining,
+        true,
+        true};
 }
 
 Figure buildTraining(const PanelInput& input) {

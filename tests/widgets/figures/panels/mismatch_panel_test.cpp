@@ -48,6 +48,29 @@ class MismatchPanelTest : public QObject {
         QVERIFY(f.summary.contains("A: 0.004 after the embedding, 0.036 at layer 4, logits 0.02"));
     }
 
+    void theSplitByKindOfOperation() {
+        RunData a = syn::run("A");
+        syn::add(a, "mismatch", 3,
+                 {syn::vector("split_bf16", {0.1, 0.02, 0.05, 0.3, 0.4, 0.1, 0.2, 0.03}),
+                  syn::array("remainder_bf16", {}, {-0.2})});
+        a.probes.at("mismatch").front().labels["parts"] = {
+            "scores", "softmax", "mixing", "projections", "feed_forward", "activation", "norm", "residual"};
+        const RunData b = measured("B", 4, 1, 3);
+        PanelInput input;
+        input.runs = {&a};
+        input.options = {{"of", "split"}};
+        const Figure f = buildMismatch(input);
+        QCOMPARE(f.plots.size(), 1u);
+        QCOMPARE(f.plots[0].stems.size(), 1u);
+        QCOMPARE(f.plots[0].stems[0].y.size(), 9u);
+        QCOMPARE(f.plots[0].stems[0].y[8], -0.2);
+        QCOMPARE(f.plots[0].x.ticks[4].label, "FFN");
+        QCOMPARE(f.plots[0].x.ticks[8].label, "left over");
+        QVERIFY2(f.summary.contains("A: most from FFN, 0.4; left over -0.2"), qPrintable(f.summary));
+        input.runs = {&b};
+        QVERIFY(buildMismatch(input).empty_text.startsWith("No split recorded"));
+    }
+
     void theOtherFormatAndTheSteps() {
         RunData a = measured("A", 4, 1);
         syn::add(a, "mismatch", 10, measured("A", 4, 2, 10).probes.at("mismatch").front().arrays);
