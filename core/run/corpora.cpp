@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/corpora.h"
 
+#include "core/train/data/cifar10_images.h"
+
 #include <filesystem>
 
 namespace normscope {
@@ -9,18 +11,23 @@ namespace fs = std::filesystem;
 
 std::shared_ptr<const Corpus> Corpora::get(const DataSpec& spec, const StackSpec& stack) {
     std::erase_if(entries_, [](const Entry& entry) { return entry.corpus.expired(); });
-    Entry wanted{spec, stack.context, stack.input, stack.image, 0, 0, {}};
+    // The length of images follows from their shape.
+    const int context = stack.of_images() ? 0 : stack.context;
+    Entry wanted{spec, context, stack.input, stack.image, {}, {}};
     if (is_from_files(spec.source)) {
-        // Unreadable: make_corpus reports the reason.
-        std::error_code error;
-        const auto written = fs::last_write_time(spec.path, error);
-        if (!error) wanted.written = written.time_since_epoch().count();
-        const auto bytes = fs::file_size(spec.path, error);
-        if (!error) wanted.bytes = static_cast<std::int64_t>(bytes);
+        const bool folder = spec.source == DataSource::Cifar10;
+        for (const std::string& file : folder ? Cifar10Images::files(spec.path) : std::vector{spec.path}) {
+            // Unreadable: make_corpus reports the reason.
+            std::error_code error;
+            const auto written = fs::last_write_time(file, error);
+            wanted.files += file + ' ' + std::to_string(error ? 0 : written.time_since_epoch().count()) + ' ';
+            const auto bytes = fs::file_size(file, error);
+            wanted.files += std::to_string(error ? 0 : bytes) + '\n';
+        }
     }
     for (const Entry& entry : entries_)
-        if (entry.spec == spec && entry.context == stack.context && entry.input == stack.input &&
-            entry.image == stack.image && entry.written == wanted.written && entry.bytes == wanted.bytes)
+        if (entry.spec == spec && entry.context == context && entry.input == stack.input &&
+            entry.image == stack.image && entry.files == wanted.files)
             if (auto corpus = entry.corpus.lock()) return corpus;
     std::shared_ptr<const Corpus> corpus = make_corpus(spec, stack);
     wanted.corpus = corpus;

@@ -3,8 +3,8 @@
 
 #include "core/train/data/corpus.h"
 
-#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace normscope {
@@ -23,7 +23,7 @@ class Corpora {
         int context = 0;
         StackInput input = StackInput::Tokens;
         ImageSpec image;
-        std::int64_t written = 0, bytes = 0;  ///< of the file; 0 for generated texts
+        std::string files;  ///< path, moment of writing and size of each; empty where generated
         std::weak_ptr<const Corpus> corpus;
     };
     std::vector<Entry> entries_;

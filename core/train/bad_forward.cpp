@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/train/bad_forward.h"
 
+#include "core/backend/shared/number_format.h"
 #include "core/model/residual_sum.h"
 #include "core/model/sublayer_factors.h"
 #include "core/train/bad_search.h"
@@ -17,7 +18,6 @@ namespace normscope {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLargestFp16 = 65504, kLargestBf16 = 0x1.fep127;
 
 /// Whether an operation is a product: autocast rounds those alone.
 enum class Rounded { Product, Other };
@@ -60,8 +60,8 @@ class ForwardWalk {
 
     double limit(Rounded of) const {
         const bool rounded = model_.policy() == PrecisionPolicy::Pure || of == Rounded::Product;
-        if (rounded && model_.rounding() == Rounding::Fp16) return kLargestFp16;
-        if (rounded && model_.rounding() == Rounding::Bf16) return kLargestBf16;
+        if (rounded && model_.rounding() == Rounding::Fp16) return kFp16Numbers.largest;
+        if (rounded && model_.rounding() == Rounding::Bf16) return kBf16Numbers.largest;
         return static_cast<double>(std::numeric_limits<T>::max());
     }
 

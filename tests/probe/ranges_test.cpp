@@ -2,7 +2,7 @@
 // The probe against its definitions, counted once more from products that Eigen makes of the weights.
 #include "core/probe/precision/ranges.h"
 
-#include "core/theory/number_format.h"
+#include "core/backend/shared/number_format.h"
 #include "tests/support/test_main.h"
 
 #include <Eigen/Dense>

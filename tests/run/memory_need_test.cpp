@@ -90,6 +90,29 @@ class MemoryNeedTest : public QObject {
         write(6000);
         QVERIFY(complete_and_validate(recipe, &corpora) != first);
     }
+
+    /// A file that changes inside a folder leaves the folder's own moment as it was.
+    void imagesAreReadAgainWhenABatchChanges() {
+        QTemporaryDir folder;
+        Recipe recipe;
+        recipe.stack.input = StackInput::Patches;
+        recipe.train.data.source = DataSource::Cifar10;
+        recipe.train.data.path = folder.path().toStdString();
+        const auto write = [&](const char* name, int images) {
+            std::ofstream(folder.filePath(name).toStdString(), std::ios::binary)
+                << std::string(static_cast<std::size_t>(images) * 3073, '\1');
+        };
+        write("data_batch_1.bin", 4);
+        write("test_batch.bin", 2);
+        Corpora corpora;
+        const auto first = complete_and_validate(recipe, &corpora);
+        QCOMPARE(complete_and_validate(recipe, &corpora), first);
+        write("data_batch_1.bin", 5);
+        const auto second = complete_and_validate(recipe, &corpora);
+        QVERIFY(second != first);
+        write("data_batch_3.bin", 1);
+        QVERIFY(complete_and_validate(recipe, &corpora) != second);
+    }
 };
 
 NORMSCOPE_TEST(MemoryNeedTest)

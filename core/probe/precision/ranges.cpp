@@ -2,10 +2,10 @@
 #include "core/probe/precision/ranges.h"
 
 #include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/backend/shared/number_format.h"
 #include "core/base/nan.h"
 #include "core/model/residual_sum.h"
 #include "core/model/scratch_slots.h"
-#include "core/theory/number_format.h"
 
 #include <algorithm>
 #include <array>

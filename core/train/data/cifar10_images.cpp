@@ -6,11 +6,21 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <string>
 
 namespace normscope {
 
 namespace fs = std::filesystem;
+
+std::vector<std::string> Cifar10Images::files(const std::string& folder) {
+    std::vector<std::string> found;
+    std::error_code error;
+    for (const char* name :
+         {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"})
+        if (const fs::path file = fs::path(folder) / (std::string(name) + ".bin"); fs::exists(file, error))
+            found.push_back(file.string());
+    return found;
+}
 
 Cifar10Images::Cifar10Images(const std::string& folder, double held_out, const ImageSpec& shape)
     : ImageCorpus(shape) {
@@ -23,17 +33,18 @@ Cifar10Images::Cifar10Images(const std::string& folder, double held_out, const I
     if (!fs::is_directory(folder, error))
         throw InputError("data.path", "'" + folder + "' is not a folder",
                          "the folder of CIFAR-10's binary files");
-    for (int i = 1; i <= 5; ++i)
-        if (const fs::path file = fs::path(folder) / ("data_batch_" + std::to_string(i) + ".bin");
-            fs::exists(file, error))
-            read(file.string());
+    std::vector<std::string> batches = files(folder);
+    const bool has_test = !batches.empty() && batches.back().ends_with("test_batch.bin");
+    const std::string test = has_test ? batches.back() : "";
+    if (has_test) batches.pop_back();
+    for (const std::string& batch : batches) read(batch);
     const std::size_t in_batches = records_.size() / kRecord;
     if (in_batches == 0)
         throw InputError("data.path", "'" + folder + "' has no data_batch_1.bin … data_batch_5.bin",
                          "at least one of them");
     train_ = in_batches;
-    if (const fs::path test = fs::path(folder) / "test_batch.bin"; fs::exists(test, error)) {
-        read(test.string());
+    if (has_test) {
+        read(test);
     } else {
         train_ = static_cast<std::size_t>(static_cast<double>(in_batches) * (1 - held_out));
         if (train_ == 0 || train_ == in_batches)
@@ -46,13 +57,19 @@ Cifar10Images::Cifar10Images(const std::string& folder, double held_out, const I
 }
 
 void Cifar10Images::read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(file), {}};
-    if (!file || bytes.empty() || bytes.size() % kRecord != 0)
+    std::error_code error;
+    if (!fs::is_regular_file(path, error))
+        throw InputError("data.path", "'" + path + "' is no regular file", "a file");
+    const auto size = static_cast<std::size_t>(fs::file_size(path, error));
+    if (error || size == 0 || size % kRecord != 0)
         throw InputError("data.path",
-                         "'" + path + "' has " + std::to_string(bytes.size()) +
+                         "'" + path + "' has " + std::to_string(error ? 0 : size) +
                              " bytes, which are not whole records of CIFAR-10",
                          "a multiple of " + std::to_string(kRecord));
+    std::vector<unsigned char> bytes(size);
+    std::ifstream file(path, std::ios::binary);
+    if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))
+        throw InputError("data.path", "reading '" + path + "' failed", "");
     for (std::size_t at = 0; at < bytes.size(); at += kRecord)
         if (bytes[at] >= kClasses)
             throw InputError("data.path",

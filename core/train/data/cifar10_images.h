@@ -23,6 +23,9 @@ class Cifar10Images final : public ImageCorpus {
     /// Of the classes of the training images.
     double unigram_entropy() const override { return unigram_entropy_; }
 
+    /// The paths of a folder's batches that are there, test_batch.bin last.
+    static std::vector<std::string> files(const std::string& folder);
+
     std::size_t train_images() const { return train_; }
     std::size_t held_out_images() const { return records_.size() / kRecord - train_; }
 

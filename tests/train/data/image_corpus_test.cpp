@@ -8,6 +8,8 @@
 #include "core/train/data/shape_images.h"
 #include "tests/support/test_main.h"
 
+#include <sys/stat.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <algorithm>
@@ -188,6 +190,8 @@ class ImageCorpusTest : public QObject {
                                     << "which are not whole records of CIFAR-10";
         QTest::newRow("empty file") << "nothing"
                                     << "has 0 bytes";
+        QTest::newRow("no file") << "fifo"
+                                 << "is no regular file";
         QTest::newRow("foreign file") << "foreign"
                                       << "image 1: class 200";
         QTest::newRow("one image") << "one"
@@ -217,6 +221,7 @@ class ImageCorpusTest : public QObject {
             bytes.seekp(static_cast<std::streamoff>(Cifar10Images::kRecord));
             bytes.put(static_cast<char>(200));
         }
+        if (what == "fifo") QCOMPARE(mkfifo(QFile::encodeName(file).constData(), 0600), 0);
         if (what == "one") write_batch(file, 1);
         if (what == "size") stack = image_stack(16, 4);
         if (what == "text") data.source = DataSource::Markov;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/ranges_panel.h"
 
-#include "core/theory/number_format.h"
+#include "core/backend/shared/number_format.h"
 #include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/depth_figure.h"
 #include "widgets/figures/parts/panel_text.h"

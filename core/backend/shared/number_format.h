@@ -14,10 +14,12 @@ struct NumberFormat {
     double smallest;         ///< the smallest subnormal; what is half of it or less becomes 0
 };
 
+inline constexpr NumberFormat kFp16Numbers{"fp16", "FP16", 65504, 0x1p-14, 0x1p-24},
+    kBf16Numbers{"bf16", "BF16", 0x1.fep127, 0x1p-126, 0x1p-133};
+
 /// IEEE binary16, bfloat16, and the OCP 8-bit formats: E4M3 (no infinity, 448) and E5M2.
 inline constexpr std::array<NumberFormat, 4> kNumberFormats{
-    NumberFormat{"fp16", "FP16", 65504, 0x1p-14, 0x1p-24},
-    NumberFormat{"bf16", "BF16", 0x1.fep127, 0x1p-126, 0x1p-133},
-    NumberFormat{"e4m3", "E4M3", 448, 0x1p-6, 0x1p-9}, NumberFormat{"e5m2", "E5M2", 57344, 0x1p-14, 0x1p-16}};
+    kFp16Numbers, kBf16Numbers, NumberFormat{"e4m3", "E4M3", 448, 0x1p-6, 0x1p-9},
+    NumberFormat{"e5m2", "E5M2", 57344, 0x1p-14, 0x1p-16}};
 
 }  // namespace normscope
