@@ -3,7 +3,10 @@
 
 #include "widgets/findings/findings_band.h"
 #include "widgets/findings/remedy_box.h"
+#include "widgets/findings/remedy_button.h"
 #include "window_bench.h"
+
+#include <algorithm>
 
 namespace normscope::test {
 
@@ -14,6 +17,22 @@ inline void drafted(WindowBench& b) {
 
 inline widgets::RemedyBox* box(const WindowBench& b) {
     return b.find<widgets::FindingsBand>("findingsBand")->remedies();
+}
+
+/// Waits until the band, which follows the drafts at most five times a second, shows the chosen remedies: as
+/// long as drafts are made there may be as many buttons, of other remedies.
+inline void buttonsFollowed(WindowBench& b) {
+    const auto same = [&b] {
+        const app::RemedyTrials& trials = *b.lab().remedies().trials();
+        const auto shown = trials.shown();
+        const auto buttons = box(b)->buttons();
+        return box(b)->isVisible() &&
+               std::equal(buttons.begin(), buttons.end(), shown.begin(), shown.end(),
+                          [&](const widgets::RemedyButton* button, std::size_t i) {
+                              return button->text() == QString::fromStdString(trials.remedies[i].name);
+                          });
+    };
+    QTRY_VERIFY(same());
 }
 
 }  // namespace normscope::test
