@@ -23,6 +23,10 @@ struct ExportOptions {
 
 /// The run's recipe with the Δt, τ and ε in effect at the checkpoint.
 Recipe recipe_at(const RunCheckpoint& at) {
+    if (!at.raised_eps.empty())
+        throw InputError("step " + std::to_string(at.checkpoint.step),
+                         "has norms whose ε an intervention had raised, and a model file has one ε",
+                         "a step where none is raised, such as the run's end");
     Recipe recipe = at.recipe;
     recipe.stack.residual_step = at.numerics.residual_step;
     recipe.stack.norm.eps = at.numerics.eps;

@@ -40,6 +40,7 @@ struct Subject {
     std::optional<Checkpoint> checkpoint;  ///< of a run: with the optimizer's state
     std::string weights_from;
     Numerics numerics;
+    std::vector<double> raised_eps{};
     std::int64_t step = 0;
 };
 
@@ -54,8 +55,13 @@ Subject subject_of(const ProbeOptions& options, ThreadPool& pool) {
             throw InputError("--weights", "are given, but a run has its own", "only with a recipe");
         RunCheckpoint run = step ? run_at_step(path, options.run, *step, pool, std::cout)
                                  : newest_run_checkpoint(path, options.run);
-        subject = {std::move(run.recipe), run.checkpoint.params, std::move(run.checkpoint),
-                   path + ": step ",      run.numerics,          0};
+        subject = {std::move(run.recipe),
+                   run.checkpoint.params,
+                   std::move(run.checkpoint),
+                   path + ": step ",
+                   run.numerics,
+                   run.raised_eps,
+                   0};
         subject.step = subject.checkpoint->step;
         subject.weights_from += std::to_string(subject.step);
         return subject;
@@ -144,6 +150,7 @@ int measure_once(const ProbeOptions& options) {
                                                          subject.weights_from, device)
                                  : Transformer<T>(subject.recipe.stack, subject.recipe.train.seed, device);
     model.numerics = subject.numerics;
+    model.raise_eps(subject.raised_eps);
     Warner warner;
     warner.show(warnings(subject.recipe.stack));
     warner.show(gate_warnings(model));

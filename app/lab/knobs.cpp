@@ -140,6 +140,16 @@ void Knobs::setWatch(const std::vector<WatchSpec>& watch) {
         tr("watch %1").arg(QString::fromStdString(watch_text(watch))));
 }
 
+void Knobs::setInterventions(const std::vector<InterventionSpec>& list) {
+    commitList(
+        "interventions",
+        [&](Recipe recipe) {
+            recipe.interventions = list;
+            return recipe;
+        },
+        tr("interventions %1").arg(QString::fromStdString(interventions_text(list))));
+}
+
 void Knobs::setProbes(std::optional<ProbesPreset> preset, const std::optional<PlaceSelection>& only) {
     QString text = preset ? tr("probes %1").arg(QLatin1String(word_of(*preset))) : tr("measured places");
     if (only && !only->everything()) text += tr(", only %1").arg(QString::fromStdString(only->text()));

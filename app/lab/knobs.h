@@ -47,6 +47,9 @@ class Knobs : public QObject {
     /// Sets the watchpoints of the runs that the knobs act on (targetsOf() of "watch"); no run restarts for
     /// it. Undoable.
     void setWatch(const std::vector<WatchSpec>& watch);
+    /// Sets the interventions of the runs that the knobs act on; a run in training follows from its next step
+    /// on. Undoable.
+    void setInterventions(const std::vector<InterventionSpec>& list);
     /// Sets the probes of the runs that the knobs act on (targetsOf() of "probes") to a preset (nullopt:
     /// those that each has) that measure these places (nullopt: those that each measures); a trained run asks
     /// for a new run. Undoable.

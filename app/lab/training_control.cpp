@@ -199,6 +199,7 @@ void TrainingControl::beginResumed(const Resumption& resumption) {
             run->data = history;
             plan.recipe = history->recipe.value("run " + id);
             plan.recipe.watch = run->live.watch;
+            plan.recipe.interventions = run->live.interventions;
             plan.history = std::make_shared<const RunData>(*history);
             plan.start = checkpoint;
             plan.knobs = hot_knobs(run->live);
@@ -281,6 +282,7 @@ void TrainingControl::applyFork(Fork&& fork, const CheckpointPtr& checkpoint) {
     RunPlan continued = planOf(run);
     continued.recipe = history->recipe.value("run " + run.id);
     continued.recipe.watch = run.recipe.watch;
+    continued.recipe.interventions = run.recipe.interventions;
     continued.history = std::make_shared<const RunData>(*history);
     continued.start = checkpoint;
     continued.knobs = hot_knobs(run.recipe);

@@ -7,6 +7,7 @@
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
 #include "app/window/main_window.h"
+#include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/training_controller.h"
 #include "app/window/runs/watch_controller.h"
@@ -164,6 +165,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Watchpoints: pause where a value is reached…"),
          {keys("Ctrl+Shift+W")},
          [=] { w->watch()->editWatch(); }},
+        {C::RaiseEps,
+         G::Measuring,
+         tr("While training, raise ε of norms that ε dominates"),
+         {},
+         [=] { InterventionSwitch::toggle(*lab); }},
         {C::ProbeCosts,
          G::Measuring,
          tr("Probes: economy, standard, full, and what each takes…"),

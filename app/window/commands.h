@@ -49,6 +49,7 @@ enum class Command {
     TryRemedies,
     MeasureHere,
     Watch,
+    RaiseEps,
     ProbeCosts,
     Device,
     Focus,

@@ -8,6 +8,7 @@
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
 #include "app/window/runs/findings_controller.h"
+#include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/panels_controller.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/side_rail_controller.h"
@@ -188,6 +189,7 @@ void MainWindow::buildCommands() {
     commands_ = new Commands(commandTable(*this), *lab_->runs().undoStack(), *this);
     Commands& commands = *commands_;
     commands.fill(*views_.strip->title()->menu());
+    new InterventionSwitch(*lab_, *commands[RaiseEps], this);
     views_.strip->title()->setUndoActions(commands[Undo], commands[Redo]);
     commands.addTo(*views_.strip->sweepMenu(),
                    {NewSweep, ChooseSweep, ShowSweep, StopOrResumeSweep, Gallery});
@@ -199,8 +201,8 @@ void MainWindow::buildCommands() {
     });
     connect(runs_, &RunsController::runMenuRequested, this, [this](const QPoint& at) {
         QMenu menu(this);
-        commands_->addTo(menu, {Pin, Fork, Resume, Watch, ProbeCosts, AddSeeds, GroupSeeds, Rename, RemoveRun,
-                                CopyExperiment, PasteExperiment});
+        commands_->addTo(menu, {Pin, Fork, Resume, Watch, RaiseEps, ProbeCosts, AddSeeds, GroupSeeds, Rename,
+                                RemoveRun, CopyExperiment, PasteExperiment});
         menu.exec(at);
     });
     const auto enableStory = [this](bool shown) {

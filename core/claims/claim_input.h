@@ -107,6 +107,27 @@ class ClaimInput {
     std::map<std::string, std::unique_ptr<ClaimInput>> variants_;
 };
 
+/// As long as it lives, every norm of the input's model has this ε, whatever the run's was.
+class UniformEps {
+  public:
+    UniformEps(ClaimInput& input, double eps)
+        : model_(input.model()), numerics_(model_.numerics), raised_(model_.raised_eps()) {
+        model_.numerics.eps = eps;
+        model_.raise_eps({});
+    }
+    ~UniformEps() {
+        model_.numerics = numerics_;
+        model_.raise_eps(std::move(raised_));
+    }
+    UniformEps(const UniformEps&) = delete;
+    UniformEps& operator=(const UniformEps&) = delete;
+
+  private:
+    Transformer<double>& model_;
+    const Numerics numerics_;
+    std::vector<double> raised_;
+};
+
 /// The first `tokens` tokens of sequence 0, without targets.
 Batch first_tokens(const Batch& batch, int tokens);
 /// Δt, τ and ε of a stack at step 0 of a recipe.

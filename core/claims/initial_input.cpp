@@ -45,6 +45,7 @@ std::unique_ptr<ClaimInput> recorded_claim_input(const RunCheckpoint& at, const 
     auto model = model_with_weights<double>(recipe.stack, at.checkpoint.params,
                                             where + ": step " + std::to_string(step));
     model.numerics = at.numerics;
+    model.raise_eps(at.raised_eps);
     Batch batch = claim_batch(recipe, *corpus);
     return std::make_unique<ClaimInput>(std::move(recipe), std::move(model), std::move(batch), pool, step,
                                         &run, nullptr, cancel);

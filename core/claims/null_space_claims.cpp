@@ -194,14 +194,13 @@ ClaimResult nothing_lost_before_the_end(ClaimInput& input) {
 ClaimResult rank_over_depth(ClaimInput& input) {
     ClaimInput& post = input.with_layer_norm(Scheme::Post);
     if (!blocks_multiply(post.spec())) throw NotMeasured("needs causal attention: blocks then multiply");
-    const Numerics kept = post.model().numerics;
-    post.model().numerics.eps = 0;  // the theorem's norm
     Tape<double> tape;
+    auto of_theorem = std::make_unique<UniformEps>(post, 0);
     post.model().forward(first_tokens(post.batch(), std::min(post.batch().length, 16)), tape, post.pool());
     std::vector<BlockMatrix> blocks;
     for (int l = 0; l < post.spec().depth; ++l)
         blocks.push_back(token_block(post.model(), tape, 0, 2 * l, 2 * l + 2));
-    post.model().numerics = kept;
+    of_theorem.reset();
     const int d = post.spec().d_model;
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     BlockMatrix product = blocks.front();

@@ -121,11 +121,9 @@ ClaimResult deepnorm_forms(ClaimInput& input) {
     ClaimInput& branch = branch_form(input, a);
     const int tokens = std::min(16, input.batch().length);
     const auto last = [&](ClaimInput& stack, double eps) {
-        const Numerics kept = stack.model().numerics;
-        stack.model().numerics.eps = eps;
+        const UniformEps uniform(stack, eps);
         Tape<double> tape;
         stack.model().forward(first_tokens(stack.batch(), tokens), tape, stack.pool());
-        stack.model().numerics = kept;
         const HostView<double> h =
             tape.view(tape.hidden.back(), static_cast<std::size_t>(tokens) * stack.spec().d_model);
         return Eigen::VectorXd(
@@ -266,8 +264,7 @@ ClaimResult pre_scale(ClaimInput& input) {
 ClaimResult peri_scale(ClaimInput& input) {
     ClaimInput& peri = input.with_scheme(Scheme::Peri);
     require_unbiased(peri.spec());
-    const Numerics kept = peri.model().numerics;
-    peri.model().numerics.eps = 0;
+    const UniformEps none(peri, 0);
     Worst invariant, other;
     std::string slopes;
     const auto add = [&](Worst& to, int sublayer, const char* name) {
@@ -281,7 +278,6 @@ ClaimResult peri_scale(ClaimInput& input) {
     add(other, 1, "w1");
     add(other, 0, "wq");
     add(other, 0, "wk");
-    peri.model().numerics = kept;
     Worst all = invariant;
     if (other.residual > all.residual) all = other;
     all.samples = 6;

@@ -20,6 +20,17 @@ struct NormSite {
 
 std::vector<NormSite> norm_sites(const StackSpec& spec, const ParameterTable& table);
 
+/// Where Coefficients::eps holds the ε of the norm at a place: in, out and post of every one of the 2D
+/// sub-layers, then the embedding norm and the final norm. There is an entry for a norm that the stack lacks.
+constexpr std::size_t eps_index(NormSite::Place place, int sublayer, int sublayers) {
+    if (place == NormSite::Place::Embedding) return 3 * static_cast<std::size_t>(sublayers);
+    if (place == NormSite::Place::Final) return 3 * static_cast<std::size_t>(sublayers) + 1;
+    return 3 * static_cast<std::size_t>(sublayer) + static_cast<std::size_t>(place) - 1;
+}
+constexpr std::size_t eps_entries(int sublayers) {
+    return 3 * static_cast<std::size_t>(sublayers) + 2;
+}
+
 /// The norm's input, [R, d], and its statistics.
 template <class T>
 struct NormSiteInput {

@@ -3,6 +3,7 @@
 
 #include "core/backend/device.h"
 #include "core/backend/pass_ops.h"
+#include "core/model/norm_site.h"
 #include "core/model/parameters.h"
 #include "core/stack/stack_spec.h"
 
@@ -30,11 +31,15 @@ struct Pass {
     const T* angles;      ///< of rotary positions (rope_table.h); null without them
     const PassCoefficients<T>* whole;
     const SublayerCoefficients<T>* sublayers;  ///< [2D]
+    const T* eps;                              ///< of every norm, by eps_index()
     bool fresh_gradients = false;              ///< the blocks' weight gradients are uninitialised
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     LinearWeights<T> linear(std::size_t weight, std::size_t bias = kAbsent) const {
         return {parameters + weight, transposed ? transposed + weight : nullptr, at(bias)};
+    }
+    const T* eps_at(NormSite::Place place, int sublayer = -1) const {
+        return eps + eps_index(place, sublayer, 2 * spec.depth);
     }
     NormRows<T> norm(const NormOffsets& norm, int rows, const T* x, NormStatistics<T> statistics) const {
         return {norm.kind, rows, spec.d_model, x, statistics, at(norm.weight), at(norm.bias)};

@@ -50,8 +50,10 @@ void branch_rows(const Transformer<T>& model, const Tape<T>& tape, int sublayer,
         // The tape keeps the norm's input; recomputed statistics are identical.
         const auto size = static_cast<std::size_t>(rows);
         T* again = model.device().template scratch_of<T>(kResidualStatistics, 2 * size);
-        ops.layers.norm_forward(norm_of(model, at.norm_out, rows, t.f + first, {again, again + size}),
-                                &tape.coefficients.whole.data()->eps, nullptr, out);
+        ops.layers.norm_forward(
+            norm_of(model, at.norm_out, rows, t.f + first, {again, again + size}),
+            tape.coefficients.eps.data() + eps_index(NormSite::Place::Out, sublayer, 2 * model.spec().depth),
+            nullptr, out);
         y = out;
     }
     if (model.spec().branch_scale == BranchScale::Channel) {

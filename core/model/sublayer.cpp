@@ -41,7 +41,7 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     const SublayerTape<T>& t = tape.sublayers[static_cast<std::size_t>(index)];
     const SublayerGate gate(pass.spec, rule, index);
     const SublayerCoefficients<T>* c = pass.sublayers + index;
-    const T* eps = &pass.whole->eps;
+    const auto eps = [&](NormSite::Place place) { return pass.eps_at(place, index); };
     ElementwiseOps<T>& ops = pass.elementwise;
     const T* stream = tape.hidden[static_cast<std::size_t>(index)] + first;
     T* next = tape.hidden[static_cast<std::size_t>(index) + 1] + first;
@@ -56,7 +56,8 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     if (t.u) {
         T* to = (gate.at(GateSite::Norm) ? t.ungated : t.u) + first;
         if (rule.in)
-            pass.layers.norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps, &c->s_in, to);
+            pass.layers.norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps(NormSite::Place::In),
+                                     &c->s_in, to);
         else
             ops.scale(count, &c->s_in, x, to);
         if (gate.at(GateSite::Norm)) ops.scale(count, &c->gate, to, t.u + first);
@@ -74,7 +75,8 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     T* work = rule.out || scales ? pass.device.template scratch_of<T>(kSublayerNormed, count) : nullptr;
     if (rule.out) {
         T* to = t.y ? t.y + first : work;
-        pass.layers.norm_forward(pass.norm(at.norm_out, R, y, t.out.from(row)), eps, nullptr, to);
+        pass.layers.norm_forward(pass.norm(at.norm_out, R, y, t.out.from(row)), eps(NormSite::Place::Out),
+                                 nullptr, to);
         y = to;
     }
     if (scales) {
@@ -86,7 +88,8 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
     T* z = rule.post ? t.z + first : before_gate;
     ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
     if (rule.post)
-        pass.layers.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps, nullptr, before_gate);
+        pass.layers.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps(NormSite::Place::Post),
+                                 nullptr, before_gate);
     if (gate.at(GateSite::Output)) ops.scale(count, &c->gate, before_gate, next);
 }
 

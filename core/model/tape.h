@@ -36,6 +36,7 @@ struct Coefficients {
     Buffer<Numerics> numerics;                  ///< one
     Buffer<PassCoefficients<T>> whole;          ///< one
     Buffer<SublayerCoefficients<T>> sublayers;  ///< [2D]
+    Buffer<T> eps;                              ///< of every norm, by eps_index() (norm_site.h)
 };
 
 /// A batch in the device's memory. What the batch does not have is null.

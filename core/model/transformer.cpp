@@ -100,6 +100,7 @@ Transformer<T>::Transformer(const Transformer<U>& other, int first_layer, int la
       sites_(norm_sites(spec_, table_)),
       parameters_(*device_, table_.size()),
       angles_(uploaded(*device_, rope_table<T>(spec_))) {
+    raise_eps_as(other, first_layer);
     const HostView<U> theirs_on_host = other.host_parameters();
     HostEdit<T> weights(*device_, parameters_.data(), parameters_.size());
     // Both tables list a layer's tensors in the same order.
@@ -147,7 +148,8 @@ Pass<T> Transformer<T>::pass(const Buffer<T>& transposed, const Coefficients<T>&
             transposed.data(),
             angles_.data(),
             coefficients.whole.data(),
-            coefficients.sublayers.data()};
+            coefficients.sublayers.data(),
+            coefficients.eps.data()};
 }
 
 template <class T>
@@ -178,6 +180,7 @@ Shard Transformer<T>::shard(int index, int sequences) const {
 template <class T>
 void Transformer<T>::upload_numerics(Coefficients<T>& to) const {
     to.numerics.upload(*device_, &numerics, 1);
+    to.eps.upload(*device_, eps_of_all());
 }
 
 template <class T>
@@ -216,7 +219,7 @@ void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch<T>& batch, Shard 
     if (!table_.embedding_norm.present()) return;
     p.layers.norm_forward(
         p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
-        &p.whole->eps, nullptr, tape.hidden.front() + row * d);
+        p.eps_at(NormSite::Place::Embedding), nullptr, tape.hidden.front() + row * d);
 }
 
 template <class T>
@@ -226,8 +229,8 @@ void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& 
     const T* x = tape.hidden.back() + row * d;
     if (table_.final_norm.present()) {
         T* y = tape.final_hidden + row * d;
-        p.layers.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)), &p.whole->eps,
-                              nullptr, y);
+        p.layers.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)),
+                              p.eps_at(NormSite::Place::Final), nullptr, y);
         x = y;
     }
     T* logits = tape.logits + row * V;

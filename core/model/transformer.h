@@ -49,10 +49,22 @@ struct StepScratch {
     }
 };
 
+template <class T>
+class Transformer;
+
+/// ε of the norm at one place: the model's numerics.eps, or what it was raised to where that is more. The
+/// norms on q and k are none of the places and have numerics.eps.
+template <class T>
+double norm_eps(const Transformer<T>& model, NormSite::Place place, int sublayer);
+template <class T>
+double norm_eps(const Transformer<T>& model, const NormSite& site) {
+    return norm_eps(model, site.place, site.sublayer);
+}
+
 /// A language model, or a classifier of images (StackSpec::of_images): embedding, 2·depth sub-layers, final
-/// norm, head, cross-entropy. Holds the
-/// parameters; all passes are const and leave their results in a Tape, so probes and training can share one
-/// model. T is float or double. Not thread-safe against a concurrent change of parameters or numerics.
+/// norm, head, cross-entropy. Holds the parameters; all passes are const and leave their results in a Tape,
+/// so probes and training can share one model. T is float or double. Not thread-safe against a concurrent
+/// change of parameters or numerics.
 template <class T>
 class Transformer {
   public:
@@ -79,6 +91,11 @@ class Transformer {
         return {*device_, parameters_.data() + offset, count};
     }
     Numerics numerics;  ///< may be changed between passes
+
+    /// To what ε is raised, per site of sites(); empty: nowhere. May be changed between passes (norm_eps()).
+    const std::vector<double>& raised_eps() const { return raised_eps_; }
+    /// InputError where there are other than none or one per site, or one that is negative or not finite.
+    void raise_eps(std::vector<double> by_site);
 
     /// Emulated precision, of every pass; storage is float32, and inside an operation sums accumulate in
     /// float32. Pure: the result of every operation (each product, each row kernel, a residual sum, an
@@ -152,6 +169,18 @@ class Transformer {
                        : device_->template pass_ops<T>(rounding_, policy_);
     }
     Pass<T> pass(const Buffer<T>& transposed, const Coefficients<T>&) const;
+    /// [eps_entries()]
+    std::vector<T> eps_of_all() const;
+    /// As another model's layers from `first_layer` on.
+    template <class U>
+    void raise_eps_as(const Transformer<U>& other, int first_layer) {
+        if (other.raised_eps().empty()) return;
+        std::vector<double> by_site;
+        for (const NormSite& site : sites_)
+            by_site.push_back(
+                norm_eps(other, site.place, site.sublayer < 0 ? -1 : site.sublayer + 2 * first_layer));
+        raise_eps(std::move(by_site));
+    }
     /// Before a pass: uploads the numerics.
     void upload_numerics(Coefficients<T>&) const;
     /// Before a pass: its coefficients and transposed weights.
@@ -179,6 +208,7 @@ class Transformer {
     ParameterTable table_;
     std::vector<SublayerRule> rules_;
     std::vector<NormSite> sites_;
+    std::vector<double> raised_eps_;
     Buffer<T> parameters_;
     Buffer<T> angles_;                           ///< of rotary positions, else empty
     Buffer<CoefficientRule> coefficient_rules_;  ///< [2D]

@@ -97,7 +97,7 @@ SiteNumbers measure(const ProbeInput<T>& input, const Tape<T>& tape, const NormS
                     const Buffer<T>& site_gradient) {
     const auto d = static_cast<std::size_t>(input.model.spec().d_model);
     const auto rows = static_cast<std::size_t>(tape.rows()), length = static_cast<std::size_t>(tape.length);
-    const double eps = input.model.numerics.eps;
+    const double eps = norm_eps(input.model, site);
     const auto read = norm_site_input(site, tape);
     const HostView<T> inputs = tape.view(read.x, rows * d), rstd = tape.view(read.statistics.rstd, rows);
     const HostView<T> gradients(site_gradient);

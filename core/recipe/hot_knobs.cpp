@@ -55,6 +55,7 @@ bool same_but_hot(const Recipe& a, const Recipe& b) {
     Recipe follower = a;
     set_hot_knobs(follower, hot_knobs(b));
     follower.watch = b.watch;
+    follower.interventions = b.interventions;
     return same_recipe(follower, b);
 }
 

@@ -169,6 +169,17 @@ constexpr KeyHelp kRows[] = {
      "step."},
     {"watch.is", "How it is compared."},
     {"watch.value", "With what it is compared."},
+    {"interventions.kind",
+     "norm_eps raises ε of every norm whose ρ_LN is below 1 ([B] Exp-3); norm_eps_risk raises it in the "
+     "layers "
+     "whose predicted error is highest (the second code of [B]). ε is the recipe’s again when the run ends."},
+    {"interventions.rho",
+     "Of norm_eps: ε is raised to σ²·d·u/ρ, which acts where ρ_LN is between this value and 1, and lowers "
+     "it."},
+    {"interventions.cap", "The largest ε; at least that of the stack."},
+    {"interventions.floor", "The smallest raised ε."},
+    {"interventions.every", "Steps between two measurements."},
+    {"interventions.samples", "Sequences, or images, of the step’s batch that are measured."},
 };
 
 }  // namespace

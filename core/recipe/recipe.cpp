@@ -74,6 +74,8 @@ void list_fields(Fields& f, Recipe& r) {
         observes());
     f.list(
         "watch", r.watch, [&](WatchSpec& watch) { list_fields(f, watch); }, observes());
+    f.list(
+        "interventions", r.interventions, [&](InterventionSpec& spec) { list_fields(f, spec); }, hot_list());
 }
 
 Recipe parse_recipe(const std::string& text, const std::string& where) {
@@ -95,7 +97,9 @@ std::string recipe_json(const Recipe& recipe, int indent) {
     list_fields(writer, copy);
     ordered_json out = {{"format", kFormat}, {"version", kVersion}};
     out.update(writer.take());
-    if (recipe.watch.empty()) out.erase("watch");  // as recipes were written before there were any
+    // As recipes were written before there were any.
+    if (recipe.watch.empty()) out.erase("watch");
+    if (recipe.interventions.empty()) out.erase("interventions");
     return json_text(out, indent);
 }
 
@@ -131,7 +135,8 @@ bool steps_are_planned(const ProbePlan& plan) {
 }
 
 bool same_recipe(const Recipe& a, const Recipe& b) {
-    if (a.stack != b.stack || a.train != b.train || a.watch != b.watch || a.probes.size() != b.probes.size())
+    if (a.stack != b.stack || a.train != b.train || a.watch != b.watch ||
+        a.interventions != b.interventions || a.probes.size() != b.probes.size())
         return false;
     return without_planned_steps(a).probes == without_planned_steps(b).probes;
 }

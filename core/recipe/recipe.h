@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/intervention_spec.h"
 #include "core/recipe/train_spec.h"
 #include "core/recipe/watch_spec.h"
 #include "core/stack/stack_spec.h"
@@ -31,8 +32,9 @@ bool steps_are_planned(const ProbePlan& plan);
 struct Recipe {
     StackSpec stack;
     TrainSpec train;
-    std::vector<ProbePlan> probes;   ///< empty list in a recipe = all that exist, auto
-    std::vector<WatchSpec> watch{};  ///< written where it is not empty
+    std::vector<ProbePlan> probes;                  ///< empty list in a recipe = all that exist, auto
+    std::vector<WatchSpec> watch{};                 ///< written where it is not empty
+    std::vector<InterventionSpec> interventions{};  ///< written where it is not empty
     bool operator==(const Recipe&) const = default;
 };
 
@@ -42,8 +44,8 @@ void list_fields(Fields& fields, Recipe& recipe);
 /// path). Throws InputError with the path of the key and the allowed set. The result is not completed yet.
 Recipe parse_recipe(const std::string& json_text, const std::string& where);
 
-/// The recipe as JSON, every key written but an empty `watch` and empty texts; parse_recipe of it gives the
-/// same recipe. One line when `indent` < 0.
+/// The recipe as JSON, every key written but an empty `watch`, empty `interventions` and empty texts;
+/// parse_recipe of it gives the same recipe. One line when `indent` < 0.
 std::string recipe_json(const Recipe& recipe, int indent = 2);
 
 /// "--set stack.depth=24": the value is JSON, or a bare word. Applied to the JSON before validation, so that

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/probe/registry.h"
+#include "core/run/interventions/interventions.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watchpoints.h"
 
@@ -32,6 +33,7 @@ std::shared_ptr<const Corpus> complete_and_validate(Recipe& r, Corpora* corpora)
                              (r.stack.of_images() ? "number of classes" : "vocabulary") + " of data.source " +
                              word_of(r.train.data.source),
                          "at least " + std::to_string(source_vocab));
+    validate_interventions(r);
     plan_probe_steps(r);
     return corpus;
 }
@@ -41,6 +43,7 @@ void complete_without_data(Recipe& r) {
     validate(r.train);
     complete(r.stack, r.stack.vocab);
     validate(r.stack);
+    validate_interventions(r);
     validate_selections(r);
 }
 

@@ -62,6 +62,7 @@ Experiment::Experiment(const Recipe& recipe, std::string id, std::string name,
       trainer_(make_trainer(recipe.stack, recipe.train, corpus_, device)),
       probe_steps_(probe_steps(recipe)),
       watch_(recipe.watch),
+      interventions_(recipe.interventions),
       selections_(probe_selections(recipe)) {}
 
 RunData Experiment::header() const {
@@ -162,6 +163,19 @@ void Experiment::watch_step(RunDelta& delta, const StepNumbers& now) {
         delta.events.push_back({now.step, kWatchEvent, std::move(line)});
 }
 
+void Experiment::intervene(RunDelta& delta, ThreadPool& pool) {
+    std::string what = with(trainer_, [&](auto& trainer) {
+        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
+        return interventions_.apply(trainer, recipe_, pool, std::get<ProbeMemory<Scalar>>(probe_memory_));
+    });
+    if (!what.empty()) delta.events.push_back({steps_done(), kInterventionEvent, std::move(what)});
+}
+
+void Experiment::undo_interventions(RunDelta& delta, std::int64_t step) {
+    std::string what = with(trainer_, [](auto& trainer) { return Interventions::undo(trainer); });
+    if (!what.empty()) delta.events.push_back({step, kInterventionEvent, std::move(what)});
+}
+
 void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
     training_seconds_ += now.seconds;
     last_step_seconds_ = now.seconds;
@@ -179,7 +193,8 @@ void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
                             {"temperature", now.temperature},
                             {"tokens_per_s", tokens / now.seconds},
                             {"step_ms", now.seconds * 1e3},
-                            {"probe_ms", probe_ms}}});
+                            {"probe_ms", probe_ms},
+                            {"batch_hash", now.batch_hash}}});
     if (recipe_.stack.of_images()) {
         delta.steps.back().values.emplace_back("val_accuracy", now.val_accuracy);
         delta.steps.back().values.emplace_back("accuracy", now.accuracy);
@@ -207,11 +222,12 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     std::vector<std::string> of_weights = due;
     const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
     measure(of_weights, pool, nullptr, keep);
+    intervene(delta, pool);
 
     std::int64_t count = 1;
     const auto measured = [&](std::int64_t step) {
         const std::int64_t every = recipe_.train.validate_every;
-        return (every > 0 && step % every == 0) || !due_at(step).empty();
+        return (every > 0 && step % every == 0) || !due_at(step).empty() || interventions_.due_at(step);
     };
     while (count < at_most && !watched && watch_.empty() && !measured(first + count)) ++count;
     const RunState before = outcome().state;
@@ -239,6 +255,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
         delta.outcome = outcome();
         if (ended()) {
             const std::string why = outcome().text.empty() ? "" : ": " + outcome().text;
+            undo_interventions(delta, last);
             delta.events.push_back({last, "outcome", run_state_word(outcome().state) + why});
         }
     }
@@ -279,9 +296,24 @@ RunDelta Experiment::set_watch(const std::vector<WatchSpec>& watch) {
     return delta;
 }
 
+RunDelta Experiment::set_interventions(const std::vector<InterventionSpec>& list) {
+    RunDelta delta;
+    if (list == recipe_.interventions) return delta;
+    Recipe changed = recipe_;
+    changed.interventions = list;
+    validate_interventions(changed);
+    delta.events.push_back({steps_done(), "knob", interventions_change(recipe_.interventions, list)});
+    recipe_ = std::move(changed);
+    interventions_ = Interventions(list);
+    undo_interventions(delta, steps_done());
+    complete(delta);
+    return delta;
+}
+
 std::vector<std::string> Experiment::columns(const Recipe& recipe) {
-    std::vector<std::string> names{"loss", "val_loss",    "val_loss_error", "grad_norm", "grad_ratio",
-                                   "lr",   "temperature", "tokens_per_s",   "step_ms",   "probe_ms"};
+    std::vector<std::string> names{"loss",       "val_loss", "val_loss_error", "grad_norm",
+                                   "grad_ratio", "lr",       "temperature",    "tokens_per_s",
+                                   "step_ms",    "probe_ms", "batch_hash"};
     if (recipe.stack.of_images()) names.insert(names.end(), {"val_accuracy", "accuracy"});
     if (recipe.train.precision == Precision::Fp16) names.push_back("loss_scale");
     return names;
@@ -333,6 +365,34 @@ auto value_of(const Pairs& pairs, const std::string& name) {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kRaisedEps = "raised_eps";
+
+/// The state of the recipe's intervention i.
+std::string intervention_name(std::size_t i) {
+    return "intervention." + std::to_string(i);
+}
+
+/// As NAME.0, NAME.1, …; nothing of an empty list.
+void put_list(Checkpoint& c, const std::string& name, const std::vector<double>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+        c.scalars.emplace_back(name + "." + std::to_string(i), values[i]);
+}
+
+std::vector<double> list_of(const Checkpoint& c, const std::string& name) {
+    std::vector<double> values;
+    for (const auto& [key, value] : c.scalars)
+        if (key == name + "." + std::to_string(values.size())) values.push_back(value);
+    return values;
+}
+
+}  // namespace
+
+std::vector<double> raised_eps(const Checkpoint& checkpoint) {
+    return list_of(checkpoint, kRaisedEps);
+}
+
 HotKnobs hot_knobs(const Checkpoint& checkpoint) {
     HotKnobs knobs{};
     for (const RecipeKey* key : hot_keys())
@@ -366,6 +426,9 @@ Checkpoint Experiment::checkpoint() const {
         const std::vector<std::int64_t> watch = watch_.state();  // of the recipe's list
         for (std::size_t i = 0; i < watch.size(); ++i)
             c.integers.emplace_back("watch." + std::to_string(i), watch[i]);
+        put_list(c, kRaisedEps, state.raised_eps);
+        const auto rules = interventions_.state();
+        for (std::size_t i = 0; i < rules.size(); ++i) put_list(c, intervention_name(i), rules[i]);
         return c;
     });
 }
@@ -427,8 +490,14 @@ void Experiment::restore(const Checkpoint& c) {
         if (recipe_.train.precision == Precision::Fp16)
             state.loss_scale = {value_of(c.scalars, "loss_scale"),
                                 value_of(c.integers, "loss_scale_good_steps")};
+        state.raised_eps = raised_eps(c);
         trainer.restore(state);
     });
+    // The run continues under the interventions that it had there.
+    if (const Recipe* then = c.recipe.get()) recipe_.interventions = then->interventions;
+    interventions_ = Interventions(recipe_.interventions);
+    for (std::size_t i = 0; i < recipe_.interventions.size(); ++i)
+        interventions_.restore(i, list_of(c, intervention_name(i)));
     // A checkpoint of an earlier version has no spike state: detection starts with the next steps.
     std::vector<double> spikes;
     for (const auto& [name, size] : c.integers)

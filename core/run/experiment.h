@@ -8,6 +8,7 @@
 #include "core/recipe/recipe.h"
 #include "core/run/complete.h"
 #include "core/run/flight_recorder.h"
+#include "core/run/interventions/interventions.h"
 #include "core/run/known_series.h"
 #include "core/run/watchpoints.h"
 #include "core/session/checkpoint.h"
@@ -91,6 +92,10 @@ class Experiment {
     /// Other watchpoints, from the next step on; the event names them. Empty where nothing changes.
     RunDelta set_watch(const std::vector<WatchSpec>& watch);
 
+    /// Other interventions, from the next step on; what the former ones changed is undone. Empty where
+    /// nothing changes. InputError for a list that the stack rejects.
+    RunDelta set_interventions(const std::vector<InterventionSpec>& list);
+
     Checkpoint checkpoint() const;
     /// Replaces the initial weights by these (exactly the stack's tensors, float32 or float64), before the
     /// first step. InputError names the first mismatch; `where` begins the message.
@@ -117,6 +122,10 @@ class Experiment {
     /// The row and events of a step; its samples are in the delta.
     void add_step(RunDelta& delta, StepNumbers now, double probe_ms);
     void watch_step(RunDelta& delta, const StepNumbers& now);
+    /// The interventions that are due before the next step.
+    void intervene(RunDelta& delta, ThreadPool& pool);
+    /// Undoes what they changed.
+    void undo_interventions(RunDelta& delta, std::int64_t step);
     /// Adds the flight recorder's steps to a delta with events, and converts all to the known series.
     void complete(RunDelta& delta);
 
@@ -129,6 +138,7 @@ class Experiment {
     std::vector<StepList> probe_steps_;  ///< of recipe_.probes, in order
     SpikeDetector spikes_;
     Watchpoints watch_;
+    Interventions interventions_;
     std::map<std::string, PlaceSelection> selections_;  ///< by probe (ProbePlan::only)
     FlightRecorder flight_;
     double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;
@@ -137,6 +147,8 @@ class Experiment {
 
 /// Those that a checkpoint was taken under; InputError where it does not say.
 HotKnobs hot_knobs(const Checkpoint& checkpoint);
+/// What interventions had raised ε to there, per norm; empty where none.
+std::vector<double> raised_eps(const Checkpoint& checkpoint);
 
 /// The schema of a recording; `first` are the samples of step 0, which define the shapes. The flight
 /// recorder's group is in every recording.

@@ -51,11 +51,14 @@ Run::Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, 
     if (start.history) experiment_->continue_series(*start.history);
     first_.events = std::move(start.events);
     if (!start.checkpoint) return;
+    const std::vector<InterventionSpec> interventions = experiment_->recipe().interventions;
     experiment_->restore(*start.checkpoint);
     if (!start.knobs) return;
-    const RunDelta moved = experiment_->set_knobs(*start.knobs);
-    knobs_moved_ = !moved.empty();
-    merge(first_, moved);
+    for (const RunDelta& moved :
+         {experiment_->set_knobs(*start.knobs), experiment_->set_interventions(interventions)}) {
+        knobs_moved_ |= !moved.empty();
+        merge(first_, moved);
+    }
 }
 
 /// The outcome and event of the exception that is being handled.
@@ -126,6 +129,13 @@ void Run::set_knobs(const HotKnobs& knobs) {
 
 void Run::set_watch(const std::vector<WatchSpec>& watch) {
     if (!ended()) put(experiment_->set_watch(watch));
+}
+
+void Run::set_interventions(const std::vector<InterventionSpec>& list) {
+    if (ended()) return;
+    const RunDelta delta = computed(1, [&] { return experiment_->set_interventions(list); });
+    knobs_moved_ |= !delta.empty();
+    put(delta);
 }
 
 void Run::save() {

@@ -28,7 +28,8 @@ void merge(RunDelta& into, const RunDelta& more);
 struct RunStart {
     std::shared_ptr<const Checkpoint> checkpoint;  ///< null: at step 0
     std::shared_ptr<const RunData> history;        ///< the recorded rows before the checkpoint
-    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; nullopt: those of the checkpoint
+    std::optional<HotKnobs> knobs;  ///< from the checkpoint on; nullopt: those of the checkpoint.
+                                    ///< With them, the interventions are those of the experiment's recipe
     std::vector<RunEvent> events;   ///< emitted before everything else
     bool given_weights = false;  ///< the recipe alone does not reproduce its weights: they are saved at once
 };
@@ -68,6 +69,7 @@ class Run {
     void set_knobs(const HotKnobs& knobs);
     /// From the next step on.
     void set_watch(const std::vector<WatchSpec>& watch);
+    void set_interventions(const std::vector<InterventionSpec>& list);
     /// A checkpoint now.
     void save();
     /// Ends the run here: a checkpoint, then the event ("interrupted: " + `why`) and the outcome with its

@@ -16,8 +16,8 @@
 namespace normscope {
 
 /// One row of the step table. The names are part of the session format: loss, val_loss, grad_norm, lr,
-/// temperature, tokens_per_s, step_ms, probe_ms, loss_scale (FP16 only). Every row of a run has the same
-/// names in the same order.
+/// temperature, tokens_per_s, step_ms, probe_ms, batch_hash, loss_scale (FP16 only). Every row of a run has
+/// the same names in the same order.
 struct StepRecord {
     std::int64_t step = 0;
     std::vector<std::pair<std::string, double>> values;

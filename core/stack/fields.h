@@ -97,8 +97,8 @@ struct Role {
         Observes,  ///< changes what is recorded of a run, but not its results
     };
     Effect effect = Effect::Restarts;
-    const char* label = "";    ///< hot: its name in events
-    HotKnob knob = nullptr;    ///< hot: its value in a run
+    const char* label = "";    ///< hot number: its name in events
+    HotKnob knob = nullptr;    ///< hot number: its value in a run
     const char* follows = "";  ///< the key, or the group, that this one follows
     /// A size that was `times` the followed one remains so; else it remains a divisor where it was. 0: reset
     /// to auto.
@@ -106,6 +106,10 @@ struct Role {
 };
 inline constexpr Role hot(const char* label, HotKnob knob) {
     return {Role::Effect::Hot, label, knob, "", 0};
+}
+/// Of a list that acts on a running run, and of the keys of its entries.
+inline constexpr Role hot_list() {
+    return {Role::Effect::Hot, "", nullptr, "", 0};
 }
 inline constexpr Role observes() {
     return {Role::Effect::Observes, "", nullptr, "", 0};

@@ -4,6 +4,7 @@
 #include "core/backend/shared/out_of_memory.h"
 #include "core/base/statistics.h"
 #include "core/model/accuracy.h"
+#include "core/model/batch_hash.h"
 #include "core/model/gradient_ratio.h"
 #include "core/model/sequence_losses.h"
 #include "core/train/first_bad.h"
@@ -83,6 +84,12 @@ Batch Trainer<T>::probe_batch(int sequences, int length) const {
 }
 
 template <class T>
+Batch Trainer<T>::next_batch(int sequences) const {
+    const Batch batch = corpus_->train_batch(train_.seed, step_, 0, train_.batch, model_.spec().context);
+    return batch.part(0, std::min(sequences, train_.batch), batch.length);
+}
+
+template <class T>
 void Trainer<T>::measure_held_out(StepNumbers& now, ThreadPool& pool) {
     // Drawn at once, so that they do not depend on the batch size; passed in batches of the run's size, so
     // that they need no more memory than its steps. Index 0 is the probes' batch.
@@ -132,13 +139,17 @@ void Trainer<T>::upload_control() {
 }
 
 template <class T>
-void Trainer<T>::upload_inputs(std::int64_t step, double lr) {
+void Trainer<T>::upload_inputs(StepNumbers& now) {
     std::vector<Batch> batches;
-    for (int micro = 0; micro < train_.accumulate; ++micro)
+    BatchHash hash;
+    for (int micro = 0; micro < train_.accumulate; ++micro) {
         batches.push_back(
-            corpus_->train_batch(train_.seed, step, micro, train_.batch, model_.spec().context));
+            corpus_->train_batch(train_.seed, now.step, micro, train_.batch, model_.spec().context));
+        hash.add(batches.back());
+    }
+    now.batch_hash = hash.value();
     model_.upload_step(batches, scratch_);
-    const StepKnobs knobs{lr, knobs_.weight_decay, knobs_.clip};
+    const StepKnobs knobs{now.lr, knobs_.weight_decay, knobs_.clip};
     step_knobs_.upload(model_.device(), &knobs, 1);
 }
 
@@ -194,7 +205,7 @@ void Trainer<T>::run_step(ThreadPool& pool) {
 template <class T>
 void Trainer<T>::enqueue(Launched& launched, ThreadPool& pool) {
     prepare_numerics(launched.numbers.step);
-    upload_inputs(launched.numbers.step, launched.numbers.lr);
+    upload_inputs(launched.numbers);
     run_step(pool);
     Device& device = model_.device();
     launched.report = device.read(report_.data(), sizeof(StepReport));
@@ -332,7 +343,8 @@ TrainerState<T> Trainer<T>::save() const {
             updates_,
             verdict_.state(),
             knobs_,
-            loss_scale_};
+            loss_scale_,
+            model_.raised_eps()};
 }
 
 template <class T>
@@ -345,6 +357,7 @@ void Trainer<T>::restore(const TrainerState<T>& state) {
     verdict_.restore(state.verdict);
     knobs_ = state.knobs;
     loss_scale_ = state.loss_scale;
+    raise_eps(state.raised_eps);
     upload_control();
     outcome_ = {};
     prepare_numerics();

@@ -46,6 +46,8 @@ struct StepNumbers {
     /// a device that is given steps ahead (kAhead): the gradients are those of later steps by then.
     std::string overflow_place;
     double seconds = 0;  ///< of the step, held-out loss not included
+    /// Of the step's tokens, targets and images, in order: a whole number below 2^53.
+    double batch_hash = 0;
 };
 
 /// The complete state between two steps as plain data: restoring it resumes bit for bit.
@@ -58,6 +60,7 @@ struct TrainerState {
     std::vector<double> verdict;
     HotKnobs knobs{};
     LossScale loss_scale;
+    std::vector<double> raised_eps;  ///< Transformer::raised_eps()
 };
 
 /// Trains one stack, one step after another. T is double for fp64, else float. One thread drives it; the
@@ -93,6 +96,12 @@ class Trainer {
     void set_knobs(const HotKnobs& knobs) { knobs_ = knobs; }
     /// Sets Δt, τ (with its warm-up) and ε of the next step in the model, so that probes use the same values.
     void prepare_numerics();
+
+    /// What ε is raised to at each norm (Transformer::raise_eps), from the next step on.
+    const std::vector<double>& raised_eps() const { return model_.raised_eps(); }
+    void raise_eps(std::vector<double> by_site) { model_.raise_eps(std::move(by_site)); }
+    /// The first sequences of the next step's first micro-batch, at most all of them.
+    Batch next_batch(int sequences) const;
 
     /// One step; sets the outcome when the run ends with it. On divergence the update is skipped: the
     /// parameters remain those of the step's loss, and steps_done() is not advanced.
@@ -143,7 +152,7 @@ class Trainer {
     /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
     /// The batches and knobs of a step.
-    void upload_inputs(std::int64_t step, double lr);
+    void upload_inputs(StepNumbers& step);
     /// The device's copy of the host's values: loss scale, updates, losses of the verdict.
     void upload_control();
     /// Passes, gradient, judgement and update: calls of the device alone.

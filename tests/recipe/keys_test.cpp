@@ -120,6 +120,7 @@ class KeysTest : public QObject {
         recipe.stack.layers = {{0, rule, rule}};
         recipe.probes = {{"growth", 7, "0:49", "blocks.0"}};
         recipe.watch.resize(1);
+        recipe.interventions.resize(1);
         auto written = nlohmann::json::parse(recipe_json(recipe));
         written.erase("format");
         written.erase("version");

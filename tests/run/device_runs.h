@@ -55,6 +55,9 @@ inline const std::map<std::string, std::vector<std::string>> kRows = {
     {"images, bf16",
      {"data.source=images", "stack.image.size=12", "stack.image.patch=6", "precision=bf16",
       "validate.every=0"}},
+    {"raised eps",
+     {"precision=bf16", "stack.norm.eps=0.1",
+      "interventions=[{\"kind\":\"norm_eps\",\"rho\":0.3,\"cap\":1,\"every\":2,\"samples\":2}]"}},
     {"fp16 autocast", {"precision=fp16", "precision_policy=autocast", "stack.block=llama"}},
 };
 

@@ -313,26 +313,27 @@ void EngineWorker::send(Frame frame) {
     Q_EMIT frameReady(std::make_shared<const Frame>(std::move(frame)));
 }
 
-void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
+void EngineWorker::change(const std::string& id, std::function<void(Run&)> what) {
     QMetaObject::invokeMethod(
         this,
-        [this, id, knobs] {
+        [this, id, what = std::move(what)] {
             for (const auto& trained : trained_)
-                if (trained->id == id) drive(*trained, [&](Run& run) { run.set_knobs(knobs); });
+                if (trained->id == id) drive(*trained, what);
             sendTrainFrame(paused_);
         },
         Qt::QueuedConnection);
 }
 
+void EngineWorker::setKnobs(const std::string& id, const HotKnobs& knobs) {
+    change(id, [knobs](Run& run) { run.set_knobs(knobs); });
+}
+
 void EngineWorker::setWatch(const std::string& id, const std::vector<WatchSpec>& watch) {
-    QMetaObject::invokeMethod(
-        this,
-        [this, id, watch] {
-            for (const auto& trained : trained_)
-                if (trained->id == id) drive(*trained, [&](Run& run) { run.set_watch(watch); });
-            sendTrainFrame(paused_);
-        },
-        Qt::QueuedConnection);
+    change(id, [watch](Run& run) { run.set_watch(watch); });
+}
+
+void EngineWorker::setInterventions(const std::string& id, const std::vector<InterventionSpec>& list) {
+    change(id, [list](Run& run) { run.set_interventions(list); });
 }
 
 void EngineWorker::setPaused(bool paused) {

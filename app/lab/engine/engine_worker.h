@@ -60,6 +60,7 @@ class EngineWorker : public QObject {
     void setKnobs(const std::string& id, const HotKnobs& knobs);
     /// Other watchpoints for a run in training. Where one triggers, all runs pause at the end of that round.
     void setWatch(const std::string& id, const std::vector<WatchSpec>& watch);
+    void setInterventions(const std::string& id, const std::vector<InterventionSpec>& list);
     void setPaused(bool paused);
     /// One step of every run, then pause.
     void singleStep();
@@ -165,6 +166,8 @@ class EngineWorker : public QObject {
     void pauseAfterRound();
     template <class Work>
     void drive(Trained& trained, Work&& work);
+    /// Asks the worker's thread to change a run in training, if it is still there.
+    void change(const std::string& id, std::function<void(Run&)> what);
     void wakeRecorder(bool first);
     void takeMeasureRequest();
     void scheduleReplay();

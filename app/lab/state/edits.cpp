@@ -71,6 +71,8 @@ void Edits::applyRecipes() {
             run.live.watch = run.recipe.watch;
             if (run.isTraining() && run.needsNewRun() && same_but_hot(run.live, run.recipe)) {
                 state_.engine()->setKnobs(run.id, hot_knobs(run.recipe));
+                if (run.live.interventions != run.recipe.interventions)
+                    state_.engine()->setInterventions(run.id, run.recipe.interventions);
                 run.live = run.recipe;
             }
         }

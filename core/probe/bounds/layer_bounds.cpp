@@ -10,10 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace normscope {
-
-namespace {}  // namespace
 
 template <class T>
 std::vector<double> largest_thetas(const Transformer<T>& model, const Tape<T>& tape, int layer) {
@@ -188,12 +187,12 @@ double feed_forward_bound(const Transformer<T>& model, const Tape<T>& tape, std:
 
 template <class T>
 double norm_gain(const Transformer<T>& model, const Tape<T>& tape, const NormOffsets& norm,
-                 const NormStatistics<T>& statistics, bool with_eps) {
+                 const NormStatistics<T>& statistics, std::optional<double> eps) {
     const double gamma =
         largest_magnitude(model, norm.weight, static_cast<std::size_t>(model.spec().d_model));
-    return norm_lipschitz(
-        gamma, with_eps ? 1 / std::sqrt(model.numerics.eps)
-                        : largest_value(tape, statistics.rstd, static_cast<std::size_t>(tape.rows())));
+    return norm_lipschitz(gamma,
+                          eps ? 1 / std::sqrt(*eps)
+                              : largest_value(tape, statistics.rstd, static_cast<std::size_t>(tape.rows())));
 }
 
 /// The one form around f, whose Lipschitz constant is `inner`.
@@ -210,9 +209,13 @@ SublayerLipschitz one_form(const Transformer<T>& model, const Tape<T>& tape, int
     if (s.branch_scale != BranchScale::None)
         form.branch *= largest_magnitude(
             model, at.scale, s.branch_scale == BranchScale::Scalar ? 1 : static_cast<std::size_t>(s.d_model));
-    if (rule.in) form.branch *= norm_gain(model, tape, at.norm_in, t.in, with_eps);
-    if (rule.out) form.branch *= norm_gain(model, tape, at.norm_out, t.out, with_eps);
-    if (rule.post) form.post = norm_gain(model, tape, at.norm_post, t.post, with_eps);
+    using Place = NormSite::Place;
+    const auto eps = [&](Place place) {
+        return with_eps ? std::optional(norm_eps(model, place, index)) : std::nullopt;
+    };
+    if (rule.in) form.branch *= norm_gain(model, tape, at.norm_in, t.in, eps(Place::In));
+    if (rule.out) form.branch *= norm_gain(model, tape, at.norm_out, t.out, eps(Place::Out));
+    if (rule.post) form.post = norm_gain(model, tape, at.norm_post, t.post, eps(Place::Post));
     if (!s.gpas.enabled) return form;
     const double passed = std::abs(
         1 - gate_activation(s.gpas.activation, static_cast<double>(model.host_parameters(at.gate, 1)[0])));
@@ -282,7 +285,8 @@ LayerBounds layer_bounds(const Transformer<T>& model, const Tape<T>& tape, int l
 
 template <class T>
 double site_gain(const Transformer<T>& model, const Tape<T>& tape, const NormSite& site, bool with_eps) {
-    return norm_gain(model, tape, site.offsets, norm_site_input(site, tape).statistics, with_eps);
+    return norm_gain(model, tape, site.offsets, norm_site_input(site, tape).statistics,
+                     with_eps ? std::optional(norm_eps(model, site)) : std::nullopt);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                              \

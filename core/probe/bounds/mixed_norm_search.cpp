@@ -28,7 +28,8 @@ Pass<T> pass_of(const Transformer<T>& model, const Tape<T>& tape, const Buffer<T
             tape.transposed.data(),
             angles.data(),
             tape.coefficients.whole.data(),
-            tape.coefficients.sublayers.data()};
+            tape.coefficients.sublayers.data(),
+            tape.coefficients.eps.data()};
 }
 
 template <class T>

@@ -146,7 +146,7 @@ SiteNumbers measure_site(const ProbeInput<T>& input, const Tape<T>& tape, const 
     const auto d = static_cast<std::size_t>(input.model.spec().d_model),
                rows = static_cast<std::size_t>(tape.rows());
     const HostView<T> x = tape.view(norm_site_input(site, tape).x, rows * d);
-    const double width = static_cast<double>(d), eps = input.model.numerics.eps;
+    const double width = static_cast<double>(d), eps = norm_eps(input.model, site);
     std::vector<double> variances(rows), ratios(rows);
     double total = 0;
     for (std::size_t r = 0; r < rows; ++r) {

@@ -61,7 +61,7 @@ NullStructure null_structure(const Transformer<double>& model, const Tape<double
                                     : static_cast<const SublayerOffsets&>(model.table().feed_forward[layer]);
     const HostView<double> gamma = model.host_parameters(at.norm_post.weight, d);
     const HostView<double> z = tape.view(tape.sublayers[k].z + static_cast<std::size_t>(row) * d, d);
-    return of_post_norm(at.norm_post.kind, z, gamma, model.numerics.eps);
+    return of_post_norm(at.norm_post.kind, z, gamma, norm_eps(model, NormSite::Place::Post, sublayer));
 }
 
 double block_resolution(int d, double largest) {

@@ -20,13 +20,17 @@ std::string at_step(std::int64_t step) {
 /// Whether a knob event of the checkpoint's own step was before the checkpoint: then its knobs are those that
 /// the event "Δt 1 → 0.2, clip 1 → 2" arrived at.
 bool holds(const Checkpoint& checkpoint, const std::string& event) {
+    const std::string interventions = "interventions ", arrow = " → ";
+    if (event.starts_with(interventions)) {
+        const Recipe* then = checkpoint.recipe.get();
+        return then && event.ends_with(arrow + interventions_text(then->interventions));
+    }
     for (const RecipeKey* key : hot_keys()) {
         const std::string name = std::string(key->role.label) + " ";
         std::size_t at = event.find(name);
         while (at != std::string::npos && at != 0 && event.compare(at - 2, 2, ", ") != 0)
             at = event.find(name, at + 1);
         if (at == std::string::npos) continue;
-        const std::string arrow = " → ";
         const std::size_t after = event.find(arrow, at);
         if (after == std::string::npos) return false;
         const std::size_t begin = after + arrow.size();
@@ -82,6 +86,7 @@ Replay::Replay(ReplayPlan plan, Device& device) : plan_(std::move(plan)) {
     recipe_ = recipe;
     recipe.probes.clear();  // nothing is measured in between
     recipe.watch.clear();
+    // Interventions may have been other ones at the checkpoint: Experiment::restore() takes those.
     experiment_ =
         std::make_unique<Experiment>(recipe, plan_.header.id, plan_.header.name, std::move(corpus), device);
     experiment_->select(probe_selections(recipe_.value(where)));

@@ -2,6 +2,7 @@
 #include "core/run/checkpoints/run_checkpoint.h"
 
 #include "core/run/evaluation.h"
+#include "core/run/experiment.h"
 #include "core/train/schedule.h"
 
 #include <utility>
@@ -29,6 +30,7 @@ RunCheckpoint at_checkpoint(Checkpoint checkpoint, const std::string& path) {
         scalar_of(c, "residual_step", s.residual_step),
         temperature(found.recipe.train.schedule, scalar_of(c, "temperature", s.temperature), c.step),
         scalar_of(c, "eps", s.norm.eps)};
+    found.raised_eps = raised_eps(c);
     return found;
 }
 

@@ -6,6 +6,7 @@
 #include "core/session/checkpoint.h"
 
 #include <string>
+#include <vector>
 
 namespace normscope {
 
@@ -13,7 +14,8 @@ namespace normscope {
 struct RunCheckpoint {
     Recipe recipe;  ///< the run's own, completed for evaluation
     Checkpoint checkpoint;
-    Numerics numerics;  ///< Δt, τ and ε at that step: knobs may move during a run
+    Numerics numerics;               ///< Δt, τ and ε at that step: knobs may move during a run
+    std::vector<double> raised_eps;  ///< by interventions, per norm; empty where none
 };
 
 /// The run in the state of a checkpoint; `path` begins a message. Throws InputError for a recipe that cannot

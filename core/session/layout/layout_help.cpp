@@ -59,6 +59,10 @@ constexpr LayoutRow kRows[] = {
     {"/runs/{id}/steps/tokens_per_s", "float64 [steps]", "speed of the training"},
     {"/runs/{id}/steps/step_ms", "float64 [steps]", "wall time of the step, ms"},
     {"/runs/{id}/steps/probe_ms", "float64 [steps]", "wall time of the probes at this step, ms"},
+    {"/runs/{id}/steps/batch_hash", "float64 [steps]",
+     "a whole number below 2^53, of the step's tokens, targets and images: runs with the same numbers had "
+     "the same "
+     "data"},
     {"/runs/{id}/steps/loss_scale", "float64 [steps]", "FP16 only: the factor of the loss"},
     {"/runs/{id}/steps_overview", "group",
      "in a saved session: minimum and maximum of each column in blocks of 64 rows, 4096, …, so that a long "

@@ -36,6 +36,7 @@ QString labelOf(KeyRef key) {
                        ? QStringLiteral("GPAS ") + label.toLower()
                        : label;
         }
+    if (key->name == "interventions") return QCoreApplication::translate("RecipeDiff", "Interventions");
     if (key->is_list()) return QCoreApplication::translate("RecipeDiff", "Overrides");
     return QString::fromStdString(key->name).section(u'.', -2).replace(u'.', u' ').replace(u'_', u' ');
 }
@@ -51,6 +52,7 @@ QString layersText(const std::vector<LayerOverride>& overrides) {
 }
 
 QString differenceText(KeyRef key, const Recipe& recipe) {
+    if (key->name == "interventions") return QString::fromStdString(interventions_text(recipe.interventions));
     if (key->is_list()) return layersText(recipe.stack.layers);
     const FieldValue value = key->get(recipe);
     if (is_absent(value)) return QStringLiteral("–");
