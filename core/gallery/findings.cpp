@@ -3,9 +3,9 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/base/statistics.h"
+#include "core/gallery/cells.h"
 #include "core/session/session.h"
-#include "core/sweep/sweep_choice.h"
+#include "core/sweep/statistics/scatter.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
@@ -46,129 +46,6 @@ std::string order_of(const GalleryMeasure& measure, double ours) {
     if (!std::isfinite(ratio)) return "";
     return ratio > std::sqrt(10.0) ? "larger" : ratio < 1 / std::sqrt(10.0) ? "smaller" : "same";
 }
-
-/// The seeds that judge.
-std::vector<std::uint64_t> scoring_seeds(const SweepSpec& sweep) {
-    return {sweep.seeds.begin() + static_cast<std::ptrdiff_t>(sweep.choice.seeds), sweep.seeds.end()};
-}
-
-/// Whether a run belongs to a cell, whatever its seed and what is chosen.
-bool is_of(const SweepSpec& sweep, const SweepRun& run, const GalleryCell& cell) {
-    for (std::size_t axis = 0; axis < sweep.grid.size(); ++axis) {
-        const auto wanted = cell.find(sweep.grid[axis].key);
-        if (wanted != cell.end() && wanted->second != run.values[axis]) return false;
-    }
-    return true;
-}
-
-std::string cell_text(const GalleryCell& cell) {
-    std::string text;
-    for (const auto& [key, value] : cell) text += (text.empty() ? "" : ", ") + key + "=" + value;
-    return text;
-}
-
-/// A quantity in a cell, by seed; nullopt where the run has not ended or has no such number.
-class Cells {
-  public:
-    Cells(const GalleryEntry& entry, const std::map<std::size_t, GalleryValues>& values,
-          const std::vector<SweepRow>& rows)
-        : entry_(entry),
-          values_(values),
-          results_{entry.sweep, expand_sweep(entry.sweep), rows},
-          chosen_(chosen_values(results_)),
-          seeds_(scoring_seeds(entry.sweep)),
-          quantities_(entry.quantities()) {}
-
-    const std::vector<std::uint64_t>& seeds() const { return seeds_; }
-
-    std::optional<double> value(const GalleryCell& cell, const GalleryQuantity& quantity,
-                                std::uint64_t seed) const {
-        const auto run = run_of(cell, seed);
-        const auto found = run ? values_.find(*run) : values_.end();
-        if (found == values_.end()) return std::nullopt;
-        const auto at = std::find(quantities_.begin(), quantities_.end(), quantity) - quantities_.begin();
-        return found->second.at(static_cast<std::size_t>(at));
-    }
-    /// What a cell chose; null without a choice and before it is made.
-    const ChosenValues* chosen(const GalleryCell& cell) const {
-        if (!chosen_) return nullptr;
-        for (const ChosenValues& one : *chosen_) {
-            const auto scored =
-                std::find_if(results_.runs.begin(), results_.runs.end(), [&](const SweepRun& run) {
-                    return is_of(entry_.sweep, run, cell) && is_scored(entry_.sweep, run, {one});
-                });
-            if (scored != results_.runs.end()) return &one;
-        }
-        return nullptr;
-    }
-    GalleryArm arm(const GalleryCell& cell) const {
-        GalleryArm arm;
-        arm.name = cell_text(cell);
-        if (const ChosenValues* values = chosen(cell)) arm.chosen = chosen_text(entry_.sweep, *values);
-        GalleryQuantity quantity;
-        quantity.kind = GalleryQuantity::Kind::Learned;
-        const bool asked = std::find(quantities_.begin(), quantities_.end(), quantity) != quantities_.end();
-        std::vector<double> losses;
-        for (const std::uint64_t seed : seeds_) {
-            const auto run = run_of(cell, seed);
-            const auto row = std::find_if(results_.rows.begin(), results_.rows.end(),
-                                          [&](const SweepRow& one) { return run && one.run == *run; });
-            const auto loss = row == results_.rows.end() ? std::nullopt : compared_loss(*row);
-            if (!loss) continue;
-            losses.push_back(*loss);
-            if (const auto one = asked ? value(cell, quantity, seed) : std::nullopt) {
-                arm.learned_known = true;
-                arm.learned += *one > 0;
-            }
-        }
-        arm.ended = losses.size();
-        if (!losses.empty()) arm.loss = median(std::move(losses));
-        return arm;
-    }
-    /// All combinations of the keys that are not chosen.
-    std::vector<GalleryCell> all() const {
-        std::vector<GalleryCell> cells;
-        for (const SweepRun& run : results_.runs) {
-            GalleryCell cell;
-            for (std::size_t i = 0; i < entry_.sweep.grid.size(); ++i)
-                if (const std::string& key = entry_.sweep.grid[i].key; !is_chosen(entry_.sweep, key))
-                    cell[key] = run.values[i];
-            if (std::find(cells.begin(), cells.end(), cell) == cells.end()) cells.push_back(std::move(cell));
-        }
-        return cells;
-    }
-    /// Whether half of the runs of a cell or more learned; nullopt where that is unknown of all.
-    std::optional<bool> learned(const GalleryCell& cell) const {
-        GalleryQuantity quantity;
-        quantity.kind = GalleryQuantity::Kind::Learned;
-        int of = 0, count = 0;
-        for (const std::uint64_t seed : seeds_)
-            if (const auto one = value(cell, quantity, seed)) {
-                ++of;
-                count += *one > 0;
-            }
-        return of > 0 ? std::optional(2 * count >= of) : std::nullopt;
-    }
-
-  private:
-    /// The run of a cell with a seed that judges, at what the cell chose; nullopt where there is none.
-    std::optional<std::size_t> run_of(const GalleryCell& cell, std::uint64_t seed) const {
-        const bool choosing = !entry_.sweep.choice.keys.empty();
-        if (choosing && !chosen_) return std::nullopt;
-        for (const SweepRun& run : results_.runs)
-            if (run.seed == seed && is_of(entry_.sweep, run, cell) &&
-                (!choosing || is_scored(entry_.sweep, run, *chosen_)))
-                return run.index;
-        return std::nullopt;
-    }
-
-    const GalleryEntry& entry_;
-    const std::map<std::size_t, GalleryValues>& values_;
-    SweepResults results_;
-    std::optional<std::vector<ChosenValues>> chosen_;
-    std::vector<std::uint64_t> seeds_;
-    std::vector<GalleryQuantity> quantities_;
-};
 
 /// Shares of runs with an outcome: independent counts of each cell.
 void measure_shares(const GalleryMeasure& measure, const Cells& cells,
@@ -269,6 +146,42 @@ void measure_effects(const GalleryMeasure& measure, const Cells& cells,
                           std::exp(finding.effect.high)};
 }
 
+/// Whether every seed that has ended in both cells had the same batches in both, where that is required.
+bool same_batches(const GalleryMeasure& measure, const Cells& cells) {
+    if (!measure.same_batches) return true;
+    GalleryQuantity batches;
+    batches.kind = GalleryQuantity::Kind::Batches;
+    return std::all_of(cells.seeds().begin(), cells.seeds().end(), [&](std::uint64_t seed) {
+        const auto of = cells.value(measure.of, measure.quantity, seed),
+                   against = cells.value(measure.against, measure.against_quantity, seed);
+        const auto mine = cells.value(measure.of, batches, seed),
+                   theirs = cells.value(measure.against, batches, seed);
+        return !of || !against || (mine && theirs && *mine == *theirs);
+    });
+}
+
+/// The points of all cells and seeds.
+void measure_scatter(const GalleryMeasure& measure, const Cells& cells, GalleryFinding& finding) {
+    std::vector<ScatterPoint> points;
+    std::size_t unsound = 0;
+    for (const std::uint64_t seed : cells.seeds()) {
+        const std::size_t before = points.size();
+        for (const GalleryCell& cell : cells.all())
+            for (const GalleryMeasure::Points& pair : measure.points) {
+                const auto x = cells.value(cell, pair.x, seed), y = cells.value(cell, pair.y, seed);
+                if (!x || !y) continue;
+                const bool sound = *x > 0 && *y > 0 && std::isfinite(*x) && std::isfinite(*y);
+                if (sound)
+                    points.push_back({pair.times * *x, *y, seed});
+                else
+                    ++unsound;
+            }
+        finding.seeds += points.size() > before;
+    }
+    if (unsound > 0) finding.note = "no logarithm of " + std::to_string(unsound) + " points";
+    if (unsound == 0 && !points.empty()) finding.effect = scatter_interval(points, measure.statistic);
+}
+
 std::string signed_number(double value, bool with_sign) {
     return (with_sign && value > 0 ? "+" : "") + number_text(value, 3);
 }
@@ -301,7 +214,11 @@ std::vector<GalleryFinding> findings_of(const GalleryEntry& entry, const Cells& 
         GalleryFinding finding;
         finding.of_seeds = cells.seeds().size();
         finding.effect = {std::nan(""), std::nan(""), std::nan("")};
-        if (measure.quantity.kind == GalleryQuantity::Kind::Outcome)
+        if (measure.effect == Effect::Scatter)
+            measure_scatter(measure, cells, finding);
+        else if (!same_batches(measure, cells))
+            finding.note = "the arms had other batches";
+        else if (measure.quantity.is_share())
             measure_shares(measure, cells, cells.seeds(), finding);
         else
             measure_effects(measure, cells, cells.seeds(), finding);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/gallery/gallery.h"
-#include "core/gallery/interval.h"
 #include "core/session/run_data.h"
+#include "core/sweep/statistics/interval.h"
 
 #include <cstddef>
 #include <functional>

@@ -13,8 +13,8 @@ std::string GalleryQuantity::title() const {
             return "final loss";
         case Kind::HeldOutLoss:
             return "held-out loss";
-        case Kind::Spikes:
-            return "gradient spikes";
+        case Kind::Events:
+            return column == "spike" ? "gradient spikes" : "events " + column;
         case Kind::Outcome: {
             std::string words;
             for (const RunState state : states)
@@ -23,6 +23,17 @@ std::string GalleryQuantity::title() const {
         }
         case Kind::Learned:
             return "final loss below the entropy of token pairs";
+        case Kind::Tail:
+            return "mean " + column + " of the last " + std::to_string(steps) + " steps";
+        case Kind::Lead:
+            return std::string(kLeadValues[static_cast<std::size_t>(lead)]) + " of " + ahead.title() +
+                   " over " + scalar.title();
+        case Kind::One:
+            return "1";
+        case Kind::Key:
+            return column;
+        case Kind::Batches:
+            return "the batches";
         case Kind::Probe:
             break;
     }
@@ -52,12 +63,20 @@ const char* GalleryEntry::paper() const {
 
 std::vector<GalleryQuantity> GalleryEntry::quantities() const {
     std::vector<GalleryQuantity> all;
+    GalleryQuantity batches;
+    batches.kind = GalleryQuantity::Kind::Batches;
     const auto add = [&](const GalleryQuantity& quantity) {
         if (std::find(all.begin(), all.end(), quantity) == all.end()) all.push_back(quantity);
     };
     for (const GalleryMeasure& measure : measures) {
+        for (const GalleryMeasure::Points& points : measure.points) {
+            add(points.x);
+            add(points.y);
+        }
+        if (measure.effect == GalleryMeasure::Effect::Scatter) continue;
         add(measure.quantity);
         if (measure.effect != GalleryMeasure::Effect::Value) add(measure.against_quantity);
+        if (measure.same_batches) add(batches);
     }
     GalleryQuantity learned;
     learned.kind = GalleryQuantity::Kind::Learned;

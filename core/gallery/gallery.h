@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/sweep/statistics/scatter.h"
 #include "core/sweep/sweep_results.h"
 #include "core/sweep/sweep_scalar.h"
 
@@ -18,9 +19,14 @@ struct GalleryQuantity {
     enum class Kind {
         Loss,         ///< nat; SweepRow::final_loss
         HeldOutLoss,  ///< nat; SweepRow::held_out_loss
-        Spikes,       ///< number of "spike" events
+        Events,       ///< number of events of the kind `column`
         Outcome,      ///< 1 where the run ended in one of `states`, else 0
         Learned,  ///< 1 where the final loss is below the entropy of token pairs, else 0; none where unknown
+        Tail,     ///< mean of the column `column` over the last `steps` steps
+        Lead,     ///< `lead` of the series `ahead` over the series `scalar`, one sample a step
+        One,      ///< 1: what is the same in every run
+        Key,      ///< the number that the recipe has under `column`
+        Batches,  ///< a hash of the batches of all steps: equal where two runs had the same data
         Probe     ///< `scalar`
     } kind = Kind::Loss;
     /// Of a probe's samples: the first, the last, the last ÷ the first, or the share of the way that an entry
@@ -28,14 +34,29 @@ struct GalleryQuantity {
     enum class When { First, Last, LastOverFirst, EarlyShare };
 
     std::vector<RunState> states;  ///< Outcome
-    SweepScalar scalar;            ///< Probe
+    SweepScalar scalar;            ///< Probe, Lead
     When when = When::Last;        ///< Probe
     /// Probe: of the samples at these steps alone, both ends included.
     std::int64_t from = 0, to = std::numeric_limits<std::int64_t>::max();
+    std::string column{};    ///< Tail, Key, Events
+    std::int64_t steps = 0;  ///< Tail
+    /// What lead.h measures: at the largest correlation the lag, the correlation, whether p ≤ 0.05 (a share
+    /// of runs); of the spikes that follow the precision at K, its base rate, and their ratio.
+    enum class LeadValue { Lag, Correlation, Significant, Precision, BaseRate, Lift } lead = LeadValue::Lag;
+    SweepScalar ahead{};          ///< Lead
+    std::size_t largest_lag = 0;  ///< Lead, samples
     bool operator==(const GalleryQuantity&) const = default;
 
+    /// Whether it is yes or no in a run, and its effect a share of runs.
+    bool is_share() const {
+        return kind == Kind::Outcome || (kind == Kind::Lead && lead == LeadValue::Significant);
+    }
     std::string title() const;  ///< "final loss", "growth: ma, last entry, last sample"
 };
+
+/// The words of GalleryQuantity::LeadValue.
+inline constexpr const char* kLeadValues[] = {"lag",       "correlation", "significant",
+                                              "precision", "base rate",   "lift"};
 
 /// Values of the keys of a sweep's grid that are not chosen: which of its runs (an arm), all seeds that
 /// judge.
@@ -47,13 +68,22 @@ struct GalleryMeasure {
     enum class Effect {
         Value,       ///< the quantity itself
         Difference,  ///< `quantity` in `of` − `against_quantity` in `against`, the same seed
-        Ratio        ///< `quantity` in `of` ÷ `against_quantity` in `against`, the same seed
+        Ratio,       ///< `quantity` in `of` ÷ `against_quantity` in `against`, the same seed
+        Scatter      ///< `statistic` of `points`, over all cells and seeds
     } effect = Effect::Value;
     enum class Side { Above, Below, Near };
 
     std::string name;  ///< "final loss, Post-LN − Pre-LN"
     GalleryQuantity quantity, against_quantity;
-    GalleryCell of, against;  ///< `against` is empty for Effect::Value
+    GalleryCell of, against;  ///< `against` is empty for Effect::Value, both for Scatter
+    /// Scatter: of every run one point of each pair, at (times·x, y).
+    struct Points {
+        GalleryQuantity x, y;
+        double times = 1;
+    };
+    std::vector<Points> points{};
+    ScatterStatistic statistic = ScatterStatistic::Pearson;
+    bool same_batches = false;  ///< the runs of both cells must have had the same batches, by their hash
     Side side = Side::Above;
     double limit = 0;             ///< the effect lies above or below it; Near: within `tolerance` of it
     double tolerance = 0;         ///< Near: relative to the limit; ours, since papers state none
@@ -92,14 +122,18 @@ const GalleryEntry* find_gallery_entry(const std::string& id);  ///< nullptr whe
 /// { "format": "normscope-gallery", "version": 1, "title", "place", "statement", "sweep": {"preset", "set":
 /// ["KEY=VALUE", …], "grid": ["KEY=VALUES", …], "seeds": "42:46", "tied": ["KEY=VALUE: KEY=VALUE", …],
 /// "choose": {"grid": ["KEY=VALUES", …], "seeds": "142:143"}}, "measures": [{"name", "effect": "value",
-/// "difference" or "ratio", "quantity", "against_quantity", "of": {KEY: VALUE}, "against": {KEY: VALUE},
-/// "is": ">", "<" or "≈", "than", "within", "paper", "interest", "arms"}] }. `interest` is 0.01 of a
+/// "difference", "ratio" or "scatter", "quantity", "against_quantity", "of": {KEY: VALUE}, "against": {KEY:
+/// VALUE}, "is": ">", "<" or "≈", "than", "within", "paper", "interest", "arms"}] }. `interest` is 0.01 of a
 /// difference of losses and 0.1 of a ratio where it is not given. `arms` is "learn", or "may fail" where
 /// failing is the statement; of quantities of step 0 and of outcomes it is always that. The keys of `choose`
 /// are further ones of the grid, of which each arm takes its own best value (SweepChoice); a cell does not
-/// name them. A quantity is "loss", "held_out_loss", "spikes", {"outcome": [STATE, …]} or {"probe", "array",
-/// "over": "largest" …, "when": "last" …, "between": [STEP, STEP]}. `against` has the keys in which it
-/// differs from `of`. The letter of a paper begins the id, unless `own` is set: an entry of the user.
+/// name them. A quantity is "loss", "held_out_loss", "spikes", "one", {"outcome": [STATE, …]}, {"key": KEY},
+/// {"events": KIND}, {"tail": COLUMN, "steps": N}, {"lead": "lag" …, "ahead": SERIES, "of": SERIES, "within":
+/// SAMPLES}, where a SERIES is {"probe", "array", "over"}, or {"probe", "array", "over": "largest" …, "when":
+/// "last" …, "between": [STEP, STEP]}. `against` has the keys in which it differs from `of`; "batches":
+/// "equal" requires that both had the same data. The effect "scatter" has "statistic" and "points": [{"x":
+/// QUANTITY, "y": QUANTITY, "times": NUMBER}, …] in place of quantities and cells. The letter of a paper
+/// begins the id, unless `own` is set: an entry of the user.
 GalleryEntry read_gallery_entry(const std::string& id, const std::string& json_text, bool own = false);
 /// One's own entry, a file NAME.json; NAME is its id and the name of its folder.
 GalleryEntry load_gallery_entry(const std::string& path);

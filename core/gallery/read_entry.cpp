@@ -3,7 +3,9 @@
 #include "core/base/json_object.h"
 #include "core/gallery/gallery.h"
 #include "core/probe/registry.h"
+#include "core/recipe/keys.h"
 #include "core/recipe/recipe_text.h"
+#include "core/run/experiment.h"
 #include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_folder.h"
 
@@ -22,6 +24,32 @@ namespace {
 using Effect = GalleryMeasure::Effect;
 using Side = GalleryMeasure::Side;
 
+SweepScalar read_scalar(const JsonObject& object) {
+    SweepScalar scalar;
+    scalar.probe = object.text("probe");
+    scalar.array = object.text("array");
+    const ProbeInfo* probe = find_probe(scalar.probe);
+    if (!probe) {
+        std::vector<std::string> ids;
+        for (const ProbeInfo& known : probe_registry()) ids.push_back(known.id);
+        throw InputError(object.at("probe"), printable(scalar.probe) + " is unknown", joined(ids));
+    }
+    if (!find_array(*probe, scalar.array)) {
+        std::vector<std::string> names;
+        for (const ArrayInfo& known : probe->arrays) names.push_back(known.name);
+        throw InputError(object.at("array"), printable(scalar.array) + " is unknown", joined(names));
+    }
+    scalar.over = SweepScalar::over_of(object.text("over"), object.at("over"));
+    return scalar;
+}
+
+std::int64_t read_count(const JsonObject& object, const char* key) {
+    constexpr std::int64_t kMaxCount = 1'000'000;
+    const auto count = whole_in_range(object.of(key), 1, kMaxCount);
+    if (!count) throw InputError(object.at(key), "is out of range", "1 … " + std::to_string(kMaxCount));
+    return *count;
+}
+
 GalleryQuantity read_quantity(const json& value, const std::string& at) {
     using Kind = GalleryQuantity::Kind;
     GalleryQuantity quantity;
@@ -31,10 +59,52 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
         return quantity;
     }
     if (value == "spikes") {
-        quantity.kind = Kind::Spikes;
+        quantity.kind = Kind::Events;
+        quantity.column = "spike";
         return quantity;
     }
-    const JsonObject object(value, at, {"outcome", "probe", "array", "over", "when", "between"});
+    if (value == "one") {
+        quantity.kind = Kind::One;
+        return quantity;
+    }
+    const JsonObject object(value, at,
+                            {"outcome", "probe", "array", "over", "when", "between", "key", "events", "tail",
+                             "steps", "lead", "ahead", "of", "within"});
+    if (object.has("key")) {
+        quantity.kind = Kind::Key;
+        quantity.column = object.text("key");
+        const RecipeKey* key = find_key(quantity.column);
+        if (!key || !key->type.is_number())
+            throw InputError(object.at("key"), printable(quantity.column) + " is no number of a recipe",
+                             "such as stack.d_model");
+        return quantity;
+    }
+    if (object.has("events")) {
+        quantity.kind = Kind::Events;
+        quantity.column = object.text("events");
+        return quantity;
+    }
+    if (object.has("tail")) {
+        quantity.kind = Kind::Tail;
+        quantity.column = object.text("tail");
+        const std::vector<std::string> columns = Experiment::columns({});
+        if (std::find(columns.begin(), columns.end(), quantity.column) == columns.end())
+            throw InputError(object.at("tail"), printable(quantity.column) + " is unknown", joined(columns));
+        quantity.steps = read_count(object, "steps");
+        return quantity;
+    }
+    if (object.has("lead")) {
+        quantity.kind = Kind::Lead;
+        quantity.lead = static_cast<GalleryQuantity::LeadValue>(
+            object.word("lead", {std::begin(kLeadValues), std::end(kLeadValues)}));
+        const auto series = [&](const char* key) {
+            return read_scalar(JsonObject(object.of(key), object.at(key), {"probe", "array", "over"}));
+        };
+        quantity.ahead = series("ahead");
+        quantity.scalar = series("of");
+        quantity.largest_lag = static_cast<std::size_t>(read_count(object, "within"));
+        return quantity;
+    }
     if (object.has("outcome")) {
         quantity.kind = Kind::Outcome;
         for (const std::string& word : object.texts("outcome"))
@@ -43,20 +113,7 @@ GalleryQuantity read_quantity(const json& value, const std::string& at) {
         return quantity;
     }
     quantity.kind = Kind::Probe;
-    quantity.scalar.probe = object.text("probe");
-    quantity.scalar.array = object.text("array");
-    const ProbeInfo* probe = find_probe(quantity.scalar.probe);
-    if (!probe) {
-        std::vector<std::string> ids;
-        for (const ProbeInfo& known : probe_registry()) ids.push_back(known.id);
-        throw InputError(object.at("probe"), printable(quantity.scalar.probe) + " is unknown", joined(ids));
-    }
-    if (!find_array(*probe, quantity.scalar.array)) {
-        std::vector<std::string> names;
-        for (const ArrayInfo& known : probe->arrays) names.push_back(known.name);
-        throw InputError(object.at("array"), printable(quantity.scalar.array) + " is unknown", joined(names));
-    }
-    quantity.scalar.over = SweepScalar::over_of(object.text("over"), object.at("over"));
+    quantity.scalar = read_scalar(object);
     quantity.when = object.has("when") ? static_cast<GalleryQuantity::When>(object.word(
                                              "when", {"first", "last", "last ÷ first", "early share"}))
                                        : GalleryQuantity::When::Last;
@@ -103,13 +160,54 @@ GalleryCell read_cell(const JsonObject& object, const char* key, const SweepSpec
     return cell;
 }
 
+/// The side of the limit on which the paper has the effect.
+void read_limit(const JsonObject& object, GalleryMeasure& measure) {
+    measure.side = static_cast<Side>(object.word("is", {">", "<", "≈"}));
+    measure.limit = object.has("than") ? object.number("than") : measure.effect == Effect::Ratio ? 1 : 0;
+    if (measure.side == Side::Near) {
+        measure.tolerance = object.number("within");
+        if (!(measure.tolerance > 0) || measure.limit == 0)
+            throw InputError(object.at("within"), "is out of range", "above 0, of a limit other than 0");
+    } else if (object.has("within")) {
+        throw InputError(object.at("within"), "is given", "with ≈");
+    }
+}
+
+/// What a scatter has in place of quantities and cells.
+void read_points(const JsonObject& object, GalleryMeasure& measure) {
+    for (const char* key :
+         {"quantity", "against_quantity", "of", "against", "batches", "arms", "interest", "unit"})
+        if (object.has(key)) throw InputError(object.at(key), "is given", "not with scatter");
+    measure.statistic = static_cast<ScatterStatistic>(
+        object.word("statistic", {std::begin(kScatterStatistics), std::end(kScatterStatistics)}));
+    for (const json& value : object.list("points")) {
+        const std::string at = object.at("points") + "." + std::to_string(measure.points.size());
+        const JsonObject pair(value, at, {"x", "y", "times"});
+        GalleryMeasure::Points points{read_quantity(pair.of("x"), pair.at("x")),
+                                      read_quantity(pair.of("y"), pair.at("y"))};
+        if (pair.has("times")) points.times = pair.number("times");
+        if (!(points.times > 0)) throw InputError(pair.at("times"), "is out of range", "above 0");
+        measure.points.push_back(std::move(points));
+    }
+    if (measure.points.empty()) throw InputError(object.at("points"), "there is none", "at least one");
+}
+
 GalleryMeasure read_measure(const json& value, const std::string& at, const SweepSpec& sweep) {
-    const JsonObject object(value, at,
-                            {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than",
-                             "within", "paper", "unit", "interest", "arms"});
+    const JsonObject object(
+        value, at,
+        {"name", "effect", "quantity", "against_quantity", "of", "against", "is", "than", "within", "paper",
+         "unit", "interest", "arms", "batches", "statistic", "points"});
     GalleryMeasure measure;
     measure.name = object.text("name");
-    measure.effect = static_cast<Effect>(object.word("effect", {"value", "difference", "ratio"}));
+    measure.effect = static_cast<Effect>(object.word("effect", {"value", "difference", "ratio", "scatter"}));
+    if (measure.effect == Effect::Scatter) {
+        read_points(object, measure);
+        read_limit(object, measure);
+        if (object.has("paper")) measure.paper = object.number("paper");
+        return measure;
+    }
+    for (const char* key : {"statistic", "points"})
+        if (object.has(key)) throw InputError(object.at(key), "is given", "with scatter");
     measure.quantity = read_quantity(object.of("quantity"), object.at("quantity"));
     measure.of = read_cell(object, "of", sweep, {});
     if (measure.effect == Effect::Value) {
@@ -124,20 +222,18 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
         if (measure.against == measure.of && measure.against_quantity == measure.quantity)
             throw InputError(object.at("against"), "is the same as `of`", "another cell or quantity");
     }
-    const bool outcome = measure.quantity.kind == GalleryQuantity::Kind::Outcome;
+    if (object.has("batches")) {
+        object.word("batches", {"equal"});
+        if (measure.effect == Effect::Value)
+            throw InputError(object.at("batches"), "is given", "with difference or ratio");
+        measure.same_batches = true;
+    }
+    const bool outcome = measure.quantity.is_share();
     if (outcome && (measure.effect == Effect::Ratio ||
                     (measure.effect == Effect::Difference && measure.against_quantity != measure.quantity)))
         throw InputError(object.at("effect"), "is not possible for an outcome",
                          "value or difference of the same");
-    measure.side = static_cast<Side>(object.word("is", {">", "<", "≈"}));
-    measure.limit = object.has("than") ? object.number("than") : measure.effect == Effect::Ratio ? 1 : 0;
-    if (measure.side == Side::Near) {
-        measure.tolerance = object.number("within");
-        if (!(measure.tolerance > 0) || measure.limit == 0)
-            throw InputError(object.at("within"), "is out of range", "above 0, of a limit other than 0");
-    } else if (object.has("within")) {
-        throw InputError(object.at("within"), "is given", "with ≈");
-    }
+    read_limit(object, measure);
     if (measure.effect == Effect::Ratio && !(measure.limit > 0))
         throw InputError(object.at("than"), "is out of range", "above 0 for a ratio");
     using Kind = GalleryQuantity::Kind;
@@ -146,7 +242,8 @@ GalleryMeasure read_measure(const json& value, const std::string& at, const Swee
     };
     const bool may_fail = object.has("arms") && object.word("arms", {"learn", "may fail"}) == 1;
     measure.arms_learn = !outcome && !at_step_0(measure.quantity) && !may_fail;
-    const bool loss = measure.quantity.kind == Kind::Loss || measure.quantity.kind == Kind::HeldOutLoss;
+    const bool loss = measure.quantity.kind == Kind::Loss || measure.quantity.kind == Kind::HeldOutLoss ||
+                      (measure.quantity.kind == Kind::Tail && measure.quantity.column.ends_with("loss"));
     const bool of_losses = measure.effect == Effect::Difference && loss;
     measure.interest = measure.effect == Effect::Ratio ? 0.1 : of_losses ? 0.01 : 0;
     if (object.has("interest")) measure.interest = object.number("interest");

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What one recorded run gives of each quantity.
+#include "core/base/nan.h"
+#include "core/base/statistics.h"
 #include "core/gallery/findings.h"
+#include "core/model/batch_hash.h"
+#include "core/recipe/keys.h"
+#include "core/sweep/statistics/lead.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 
 namespace normscope {
@@ -64,6 +70,59 @@ std::optional<double> probe_value(const GalleryQuantity& quantity, const RunData
     return first && last && *first != 0 ? std::optional(*last / *first) : std::nullopt;
 }
 
+std::optional<double> tail_mean(const GalleryQuantity& quantity, const RunData& recorded) {
+    const std::vector<double>* column = recorded.steps.find(quantity.column);
+    const auto steps = static_cast<std::size_t>(quantity.steps);
+    if (!column || column->size() < steps) return std::nullopt;
+    const double value = mean({column->end() - static_cast<std::ptrdiff_t>(steps), column->end()});
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// The values of a scalar, by step.
+std::map<std::int64_t, double> series_of(const SweepScalar& scalar, const RunData& recorded) {
+    std::map<std::int64_t, double> series;
+    const auto found = recorded.probes.find(scalar.probe);
+    if (found == recorded.probes.end()) return series;
+    for (const ProbeResult& sample : found->second)
+        if (const NamedArray* array = sample.find(scalar.array))
+            if (const auto value = value_over(sample, *array, scalar.over)) series[sample.step] = *value;
+    return series;
+}
+
+std::optional<double> lead_value(const GalleryQuantity& quantity, const RunData& recorded) {
+    using Value = GalleryQuantity::LeadValue;
+    const auto ahead = series_of(quantity.ahead, recorded), of = series_of(quantity.scalar, recorded);
+    std::vector<double> x, y;
+    for (const auto& [step, value] : ahead)
+        if (const auto other = of.find(step); other != of.end()) {
+            x.push_back(value);
+            y.push_back(other->second);
+        }
+    double value = kNaN;
+    if (quantity.lead == Value::Lag || quantity.lead == Value::Correlation ||
+        quantity.lead == Value::Significant) {
+        const LeadLag found = lead_lag(x, y, quantity.largest_lag);
+        if (std::isnan(found.p)) return std::nullopt;
+        value = quantity.lead == Value::Lag           ? static_cast<double>(found.lag)
+                : quantity.lead == Value::Correlation ? found.correlation
+                                                      : (found.p <= 0.05 ? 1.0 : 0.0);
+    } else {
+        const SpikeForecast forecast = spike_forecast(x, y);
+        value = quantity.lead == Value::Precision  ? forecast.precision
+                : quantity.lead == Value::BaseRate ? forecast.base_rate
+                                                   : forecast.lift;
+    }
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> hash_of_batches(const RunData& recorded) {
+    const std::vector<double>* steps = recorded.steps.find("batch_hash");
+    if (!steps || steps->empty()) return std::nullopt;
+    BatchHash hash;
+    hash.add(*steps);
+    return hash.value();
+}
+
 std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& recorded,
                                const SweepRow& row) {
     using Kind = GalleryQuantity::Kind;
@@ -72,10 +131,10 @@ std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& r
             return row.final_loss;
         case Kind::HeldOutLoss:
             return row.held_out_loss;
-        case Kind::Spikes:
+        case Kind::Events:
             return static_cast<double>(
                 std::count_if(recorded.events.begin(), recorded.events.end(),
-                              [](const RunEvent& event) { return event.kind == "spike"; }));
+                              [&](const RunEvent& event) { return event.kind == quantity.column; }));
         case Kind::Outcome:
             return std::find(quantity.states.begin(), quantity.states.end(), row.state) ==
                            quantity.states.end()
@@ -84,6 +143,18 @@ std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& r
         case Kind::Learned:
             if (std::isnan(recorded.bigram_entropy) || !row.final_loss) return std::nullopt;
             return *row.final_loss < recorded.bigram_entropy ? 1.0 : 0.0;
+        case Kind::Tail:
+            return tail_mean(quantity, recorded);
+        case Kind::Lead:
+            return lead_value(quantity, recorded);
+        case Kind::One:
+            return 1.0;
+        case Kind::Key: {
+            const Recipe* recipe = recorded.recipe.get();
+            return recipe ? number_of(recipe_key(quantity.column).get(*recipe)) : std::nullopt;
+        }
+        case Kind::Batches:
+            return hash_of_batches(recorded);
         case Kind::Probe:
             break;
     }

@@ -5,6 +5,7 @@
 #include "core/base/statistics.h"
 #include "core/base/strict_json.h"
 #include "core/probe/registry.h"
+#include "core/sweep/statistics/correlation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,34 +27,6 @@ bool along_depth(const ArrayInfo& array) {
 /// In the order of SweepScalar::Over.
 constexpr const char* kOver[] = {"largest", "mean", "smallest",  "first ÷ last", "median",
                                  "first",   "last", "variation", "trend",        "share above 0"};
-
-/// Ranks from 1; equal values have the mean of their ranks.
-std::vector<double> ranks_of(const std::vector<double>& values) {
-    std::vector<std::size_t> order(values.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
-    std::vector<double> ranks(values.size());
-    for (std::size_t from = 0; from < order.size();) {
-        std::size_t to = from + 1;
-        while (to < order.size() && values[order[to]] == values[order[from]]) ++to;
-        for (std::size_t i = from; i < to; ++i) ranks[order[i]] = static_cast<double>(from + to + 1) / 2;
-        from = to;
-    }
-    return ranks;
-}
-
-/// Pearson's correlation with 1, 2, …; NaN where all values are equal.
-double correlation_with_index(const std::vector<double>& values) {
-    const double centre = mean(values), middle = (static_cast<double>(values.size()) + 1) / 2;
-    double xy = 0, xx = 0, yy = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double x = static_cast<double>(i) + 1 - middle, y = values[i] - centre;
-        xy += x * y;
-        xx += x * x;
-        yy += y * y;
-    }
-    return xy / std::sqrt(xx * yy);
-}
 
 double variation_of(const std::vector<double>& values) {
     const double centre = mean(values);
@@ -141,7 +114,7 @@ std::optional<double> value_over(const ProbeResult& sample, const NamedArray& ar
         case Over::Variation:
             return values.size() < 2 ? std::nullopt : finite(variation_of(values));
         case Over::Trend:
-            return values.size() < 2 ? std::nullopt : finite(correlation_with_index(ranks_of(values)));
+            return values.size() < 2 ? std::nullopt : finite(rank_trend(values));
         case Over::PositiveShare:
             return static_cast<double>(
                        std::count_if(values.begin(), values.end(), [](double v) { return v > 0; })) /

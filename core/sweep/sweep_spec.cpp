@@ -66,7 +66,7 @@ std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
 
 void require_known_key(const SweepAxis& axis) {
     const RecipeKey* known = find_key(axis.key);
-    if (known && !known->is_list()) return;
+    if (known && (!known->is_list() || known->role.effect == Role::Effect::Hot)) return;
     // The keys of the same group are the likely ones.
     const std::string group = axis.key.substr(0, axis.key.rfind('.') + 1);
     std::string allowed;

@@ -88,6 +88,7 @@ class EntriesTest : public QObject {
             for (const GalleryMeasure& measure : entry.measures) {
                 QVERIFY2(names.insert(measure.name).second, measure.name.c_str());
                 const std::size_t keys = entry.sweep.grid.size() - entry.sweep.choice.keys.size();
+                if (measure.effect == GalleryMeasure::Effect::Scatter) continue;  // of all cells
                 QCOMPARE(measure.of.size(), keys);
                 if (measure.effect != GalleryMeasure::Effect::Value) QCOMPARE(measure.against.size(), keys);
             }
@@ -214,8 +215,22 @@ class EntriesTest : public QObject {
                                   << "interest: is out of range, allowed: 0 or above";
         QTest::newRow("arms") << replaced("\"is\": \"<\"", "\"is\": \"<\", \"arms\": \"fail\"")
                               << "arms: fail is unknown, allowed: learn, may fail";
-        QTest::newRow("effect") << replaced("\"ratio\"", "\"share\"")
-                                << "measures.0: effect: share is unknown, allowed: value, difference, ratio";
+        QTest::newRow("effect")
+            << replaced("\"ratio\"", "\"share\"")
+            << "measures.0: effect: share is unknown, allowed: value, difference, ratio, scatter";
+        QTest::newRow("statistic") << replaced("\"is\": \"<\"", "\"is\": \"<\", \"statistic\": \"slope\"")
+                                   << "measures.0: statistic: is given, allowed: with scatter";
+        QTest::newRow("batches") << replaced("\"is\": \"<\"", "\"is\": \"<\", \"batches\": \"same\"")
+                                 << "batches: same is unknown, allowed: equal";
+        const char* const quantity = R"({"probe": "growth", "array": "ma", "over": "last"})";
+        QTest::newRow("recipe key") << replaced(quantity, R"({"key": "stack.scheme"})")
+                                    << "key: stack.scheme is no number of a recipe";
+        QTest::newRow("column") << replaced(quantity, R"({"tail": "lost", "steps": 5})")
+                                << "tail: lost is unknown, allowed: loss";
+        QTest::newRow("steps of a tail") << replaced(quantity, R"({"tail": "loss", "steps": 0})")
+                                         << "steps: is out of range, allowed: 1 … ";
+        QTest::newRow("lead") << replaced(quantity, R"({"lead": "days"})")
+                              << "lead: days is unknown, allowed: lag, correlation";
         QTest::newRow("probe") << replaced("\"probe\": \"growth\"", "\"probe\": \"grow\"")
                                << "probe: grow is unknown, allowed: ";
         QTest::newRow("array") << replaced("\"ma\"", "\"mo\"") << "array: mo is unknown, allowed: ma, var";

@@ -2,6 +2,7 @@
 // From recordings to effects, intervals and verdicts.
 #include "core/gallery/findings.h"
 
+#include "core/backend/shared/counter_rng.h"
 #include "core/recipe/recipe_text.h"
 #include "tests/support/test_main.h"
 
@@ -294,8 +295,119 @@ class FindingsTest : public QObject {
         RunData spiky;
         spiky.events = {{3, "spike", ""}, {4, "knob", ""}, {9, "spike", ""}};
         GalleryQuantity spikes;
-        spikes.kind = Kind::Spikes;
+        spikes.kind = Kind::Events;
+        spikes.column = "spike";
         QCOMPARE(value_in(spiky, spikes), std::optional(2.0));
+    }
+
+    /// Points of all cells and seeds; the factor moves x alone.
+    void aScatterHasAPointOfEveryRun() {
+        GalleryMeasure measure = measure_of(Effect::Scatter, Side::Above, 0);
+        GalleryQuantity width, loss, events;
+        width.kind = Kind::Key;
+        width.column = "stack.d_model";
+        events.kind = Kind::Events;
+        events.column = "spike";
+        measure.points = {{width, loss, 2}, {width, events, 1}};
+        measure.statistic = ScatterStatistic::Slope;
+        measure.of = measure.against = {};
+        const GalleryEntry entry = entry_of({measure});
+        QCOMPARE(entry.quantities().size(), std::size_t{3});
+        std::map<std::size_t, GalleryValues> values;
+        for (std::size_t run = 0; run < 6; ++run) {
+            const double x = std::pow(2.0, double(run));
+            values[run] = {x, 80 * x * x, 20 * x * x};  // the second pair is the line of the first one
+        }
+        GalleryFinding finding = gallery_findings(entry, values).front();
+        QVERIFY(close(finding.effect.mean, 2));
+        QVERIFY(close(finding.effect.low, 2) && close(finding.effect.high, 2));
+        QCOMPARE(finding.seeds, std::size_t{3});
+        QVERIFY(finding.verdict == GalleryVerdict::AsPaper);
+        values[4] = {1, 0, 1};
+        finding = gallery_findings(entry, values).front();
+        QCOMPARE(finding.note, std::string("no logarithm of 1 points"));
+        QVERIFY(finding.verdict == GalleryVerdict::NotMeasured);
+    }
+
+    void armsWithOtherBatchesAreNotCompared() {
+        GalleryMeasure measure = measure_of(Effect::Difference, Side::Above, 0);
+        measure.same_batches = true;
+        const GalleryEntry entry = entry_of({measure});
+        std::map<std::size_t, GalleryValues> values;
+        for (std::size_t run = 0; run < 6; ++run)
+            values[run] = {run < 3 ? 1.0 : 2.0 + 0.1 * double(run), 100.0 + double(run % 3)};
+        QVERIFY(gallery_findings(entry, values).front().verdict == GalleryVerdict::AsPaper);
+        values[4][1] = 7;
+        GalleryFinding finding = gallery_findings(entry, values).front();
+        QVERIFY(finding.verdict == GalleryVerdict::NotMeasured);
+        QCOMPARE(finding.note, std::string("the arms had other batches"));
+        values[4][1] = std::nullopt;  // a recording of an earlier version
+        QVERIFY(gallery_findings(entry, values).front().verdict == GalleryVerdict::NotMeasured);
+        values.erase(4);  // not ended: two seeds are compared
+        QCOMPARE(gallery_findings(entry, values).front().seeds, std::size_t{2});
+    }
+
+    void numbersOfARun() {
+        RunData run;
+        run.steps.names = {"loss", "batch_hash"};
+        run.steps.columns.resize(2);
+        for (int step = 0; step < 6; ++step)
+            run.steps.append({step, {{"loss", double(step * step)}, {"batch_hash", double(step)}}});
+        GalleryQuantity tail;
+        tail.kind = Kind::Tail;
+        tail.column = "loss";
+        tail.steps = 2;
+        QCOMPARE(value_in(run, tail), std::optional(20.5));
+        tail.steps = 7;
+        QCOMPARE(value_in(run, tail), std::optional<double>());
+        GalleryQuantity batches;
+        batches.kind = Kind::Batches;
+        const auto hash = value_in(run, batches);
+        QVERIFY(hash && *hash >= 0);
+        run.steps.columns[1][3] = 4;
+        QVERIFY(value_in(run, batches) != hash);
+        run.steps.names[1] = "other";
+        QCOMPARE(value_in(run, batches), std::optional<double>());
+        GalleryQuantity width;
+        width.kind = Kind::Key;
+        width.column = "stack.d_model";
+        QCOMPARE(value_in(run, width), std::optional<double>());  // without a recipe
+        run.recipe = Recipe();
+        QCOMPARE(value_in(run, width), std::optional(double(Recipe().stack.d_model)));
+    }
+
+    /// A probe that another one follows five samples later, in a recording.
+    void aLeadInARun() {
+        RunData run;
+        std::vector<double> noise(401);
+        fill_normal_row({3, "lead"}, 0, 0, noise.size(), 1, noise.data());
+        for (std::size_t step = 0; step < 400; ++step) {
+            ProbeResult ahead, after;
+            ahead.probe = "gates";
+            after.probe = "growth";
+            ahead.step = after.step = std::int64_t(step);
+            ahead.arrays.push_back({"alpha", {2}, {noise[step], -9}, {"layer"}, "1"});
+            after.arrays.push_back({"ma", {1}, {step < 5 ? 0.1 : noise[step - 5]}, {"hidden_state"}, "1"});
+            run.probes["gates"].push_back(ahead);
+            if (step != 17) run.probes["growth"].push_back(after);
+        }
+        GalleryQuantity lead;
+        lead.kind = Kind::Lead;
+        lead.ahead = {"gates", "alpha", SweepScalar::Over::Largest};
+        lead.scalar = {"growth", "ma", SweepScalar::Over::Last};
+        lead.largest_lag = 15;
+        const auto value = [&](GalleryQuantity::LeadValue which) {
+            lead.lead = which;
+            return value_in(run, lead);
+        };
+        using Value = GalleryQuantity::LeadValue;
+        QCOMPARE(value(Value::Lag), std::optional(5.0));
+        QVERIFY(value(Value::Correlation).value() > 0.9);
+        QCOMPARE(value(Value::Significant), std::optional(1.0));
+        QVERIFY(value(Value::Precision).has_value());
+        QVERIFY(close(value(Value::Lift).value(), *value(Value::Precision) / *value(Value::BaseRate)));
+        lead.largest_lag = 17;  // too few samples
+        QCOMPARE(value(Value::Lag), std::optional<double>());
     }
 
     void texts() {

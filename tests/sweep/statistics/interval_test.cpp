@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Confidence intervals against closed forms, published tables and their own coverage.
-#include "core/gallery/interval.h"
+#include "core/sweep/statistics/interval.h"
 
 #include "tests/support/test_main.h"
 

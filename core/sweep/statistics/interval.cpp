@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/gallery/interval.h"
+#include "core/sweep/statistics/interval.h"
 
 #include "core/base/statistics.h"
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace normscope {
+
+/// Whether one series runs ahead of another.
+struct LeadLag {
+    std::size_t lag = 0;     ///< samples by which x leads at the largest correlation, 1 … the largest lag
+    double correlation = 0;  ///< there
+    double p = 1;            ///< of a correlation as large at any of the lags, by chance
+};
+
+/// The lag scan of [B] Exp-2 with a null that holds its level: both series without their line and their own
+/// memory of one sample (residuals of a first-order autoregression: Box, Jenkins and Reinsel, Time Series
+/// Analysis, ch. 12), correlated at lags 1 … max_lag; p from the same scan against y shifted in a circle by
+/// max_lag samples each time, beyond 2·max_lag from both ends, so that no two scans share an alignment.
+///
+/// At least 20 shifts, thus leads_need(max_lag) samples, so that p can be 0.05: NaN with less, with a value
+/// that is not finite, or of a constant series. Reason for the correction: the paper's scan takes the largest
+/// of 121 correlations of two series with trend and memory.
+LeadLag lead_lag(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag);
+constexpr std::size_t leads_need(std::size_t max_lag) {
+    return 25 * max_lag;
+}
+
+/// How well a score forecasts spikes of a series.
+struct SpikeForecast {
+    double precision = 0;  ///< share of the K highest scores that a spike follows
+    double base_rate = 0;  ///< share of all samples that a spike follows: what a score without sense gets
+    double lift = 0;       ///< precision ÷ base rate
+};
+
+/// Precision@K of [B] Exp-2 as its code has it, with its base rate. A spike follows sample i where
+/// max(y_i … y_{i+H−1}) > max(y_i, mean + 1.5 s of the 20 values before i), H = 40; the score is x minus the
+/// mean of the 20 values before, 0 before there are so many; K = max(10, n ÷ 10). NaN below 60 samples or
+/// with a value that is not finite; the lift where nothing spikes.
+SpikeForecast spike_forecast(const std::vector<double>& x, const std::vector<double>& y);
+
+}  // namespace normscope
