@@ -19,6 +19,7 @@ std::span<const Claim> gate_claims();        ///< GPAS
 std::span<const Claim> lipschitz_claims();   ///< bounds of a layer, the sensitivity S
 std::span<const Claim> shift_claims();       ///< the distribution of hidden states over inputs
 std::span<const Claim> precision_claims();   ///< short formats, arithmetic on published numbers
+std::span<const Claim> fragility_claims();   ///< the experiments of [B]
 std::span<const Claim> training_claims();    ///< what only recorded runs can show
 
 }  // namespace normscope

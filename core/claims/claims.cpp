@@ -29,9 +29,10 @@ std::size_t order_of(char letter) {
 
 std::vector<Claim> collected() {
     std::vector<Claim> all;
-    for (const auto rows : {softmax_claims(), norm_claims(), null_space_claims(), residual_claims(),
-                            growth_claims(), gradient_claims(), scaling_claims(), gate_claims(),
-                            lipschitz_claims(), shift_claims(), precision_claims(), training_claims()})
+    for (const auto rows :
+         {softmax_claims(), norm_claims(), null_space_claims(), residual_claims(), growth_claims(),
+          gradient_claims(), scaling_claims(), gate_claims(), lipschitz_claims(), shift_claims(),
+          precision_claims(), fragility_claims(), training_claims()})
         all.insert(all.end(), rows.begin(), rows.end());
     std::sort(all.begin(), all.end(), [](const Claim& a, const Claim& b) {
         const std::size_t first = order_of(a.id[0]), second = order_of(b.id[0]);

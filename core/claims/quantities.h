@@ -4,6 +4,7 @@
 #include "core/model/transformer.h"
 #include "core/probe/interface/probe_result.h"
 #include "core/stack/scheme.h"
+#include "core/sweep/statistics/lead.h"
 #include "core/theory/growth_bounds.h"
 #include "core/theory/growth_classifier.h"
 #include "core/theory/softmax_sensitivity.h"
@@ -72,6 +73,9 @@ class Quantities {
 
     // Precision.
     virtual float rounded(Rounding to, float x) const;
+    virtual SpikeForecast spike_forecast(const std::vector<double>& x, const std::vector<double>& y) const {
+        return normscope::spike_forecast(x, y);
+    }
     virtual float to_float(double x) const { return static_cast<float>(x); }
     virtual PublishedNumbers published() const { return {}; }
 };

@@ -23,6 +23,7 @@ struct AlteredQuantities : Quantities {
     Hook<const StackSpec&, const TensorInfo&, double&> on_std;
     std::function<double(double, double)> gate;
     std::function<float(Rounding, float)> round;
+    Hook<SpikeForecast&> on_spikes;
     double gate_start = 0;
     PublishedNumbers numbers;
 
@@ -55,6 +56,11 @@ struct AlteredQuantities : Quantities {
     Matrix norm_jacobian(const NormAtToken& at) const override {
         Matrix result = Quantities::norm_jacobian(at);
         if (on_norm_jacobian) on_norm_jacobian(at, result);
+        return result;
+    }
+    SpikeForecast spike_forecast(const std::vector<double>& x, const std::vector<double>& y) const override {
+        SpikeForecast result = Quantities::spike_forecast(x, y);
+        if (on_spikes) on_spikes(result);
         return result;
     }
     double rho_ln(double variance, double eps, std::size_t width, double u) const override {

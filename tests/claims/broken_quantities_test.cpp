@@ -239,6 +239,8 @@ const std::vector<Break>& breaks() {
         {"K10", kFails, array_becomes("shift", "variance_max", times(1e12))},
         {"K11", kFails, array_becomes("shift", "w2", times(1e6))},
         {"B03", kHolds, [](Altered& q) { q.round = [](Rounding, float x) { return x; }; }},
+        {"B11", kHolds, [](Altered& q) { q.on_spikes = [](SpikeForecast& f) { f.precision = 0.3; }; }},
+        {"B12", ClaimVerdict::Unknown, [](Altered& q) { q.on_rho = [](double& rho) { rho = 0.7; }; }},
         {"B14", kFails,
          [](Altered& q) {
              q.round = [](Rounding, float x) {  // towards zero
