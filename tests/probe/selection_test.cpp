@@ -99,7 +99,11 @@ std::vector<std::string> places_of(const std::string& probe, const std::string& 
     if (probe == "updates") return whole.labels.at("groups");
     if (probe == "null_space") return whole.labels.at("sites");
     if (probe == "tokens" || probe == "shift" || probe == "transport") return all(7, state);
-    if (probe == "mismatch") return array.ends_with("_hidden") ? all(7, state) : std::vector<std::string>();
+    if (probe == "mismatch") {
+        if (array.starts_with("mxe4m3_gamma")) return whole.labels.at("sites");
+        if (array.starts_with("mxe4m3_weights")) return all(3, block);
+        return array.ends_with("_hidden") ? all(7, state) : std::vector<std::string>();
+    }
     if (probe == "attention") return all(3, attention);
     if (probe == "theta") return array == "width" ? std::vector<std::string>() : all(3, attention);
     if (probe == "gates")

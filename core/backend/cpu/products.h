@@ -4,6 +4,7 @@
 #include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/backend/cpu/linear_algebra/emulated_product.h"
 #include "core/backend/cpu/linear_algebra/matmul.h"
+#include "core/backend/cpu/operand_formats.h"
 #include "core/backend/pass_ops.h"
 
 #include <type_traits>
@@ -15,6 +16,8 @@ template <class T>
 struct Products {
     Rounding rounding = Rounding::None;  ///< of float32 results
     PrecisionPolicy policy = PrecisionPolicy::Pure;
+    const OperandFormat* operands =
+        nullptr;  ///< where not null, of float32 operands, and nothing else is rounded
 
     void nt(int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta, T* C,
             int ldc) const {
@@ -33,11 +36,14 @@ struct Products {
     }
 
   private:
-    bool emulated() const { return std::is_same_v<T, float> && rounding != Rounding::None; }
+    bool emulated() const { return std::is_same_v<T, float> && (rounding != Rounding::None || operands); }
     void emulate(Product form, int M, int N, int K, T alpha, const T* A, int lda, const T* B, int ldb, T beta,
                  T* C, int ldc) const {
-        if constexpr (std::is_same_v<T, float>)
+        if constexpr (std::is_same_v<T, float>) {
+            if (operands)
+                return product_of_rounded(*operands, form, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
             emulated_product(rounding, policy, form, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+        }
     }
 };
 
@@ -55,7 +61,9 @@ struct CpuKernels {
             if (products.rounding != Rounding::None)
                 return emulated_linear(products.rounding, products.policy, R, out, in, x, w.transposed,
                                        w.weight, w.bias, y);
-        if (w.transposed)
+        if (products.operands)
+            products.nt(R, out, in, 1, x, in, w.weight, in, 0, y, out);
+        else if (w.transposed)
             matmul_nn<T>(R, out, in, 1, x, in, w.transposed, out, 0, y, out);
         else
             matmul_nt<T>(R, out, in, 1, x, in, w.weight, in, 0, y, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/precision/mismatch.h"
 
+#include "core/backend/cpu/operand_ops.h"
 #include "core/probe/interface/jackknife.h"
 #include "core/probe/precision/mismatch_split.h"
 
@@ -63,6 +64,7 @@ Transformer<float> in_float32(const Transformer<T>& model) {
                        [](T weight) { return static_cast<float>(weight); });
         to.commit();
         copy.numerics = model.numerics;
+        copy.raise_eps(model.raised_eps());
         return copy;
     }
 }
@@ -79,15 +81,91 @@ std::span<const float> exact_weights(const Transformer<T>& model, const Transfor
     return {kept.data(), count};
 }
 
-/// The split of the first sequence's error by kind of operation. Always on the CPU: elsewhere the host cannot
-/// replace operations.
+/// Of the selected hidden states and of the logits; `exact` may have further sequences.
 template <class T>
-void add_split(ProbeResult& result, ProbeInput<T>& input, const Transformer<float>& exact,
-               const Batch& batch) {
+void add_errors(ProbeResult& result, ProbeInput<T>& input, const std::string& name, const Tape<float>& low,
+                const Tape<float>& exact, const StackSpec& spec) {
+    const std::size_t states = exact.hidden.size(), B = static_cast<std::size_t>(low.sequences),
+                      n = static_cast<std::size_t>(low.length), d = static_cast<std::size_t>(spec.d_model),
+                      V = static_cast<std::size_t>(spec.vocab);
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<Averaged> hidden(states, {nan, nan});
+    for (std::size_t k = 0; k < states; ++k) {
+        if (!input.selects_state(static_cast<int>(k))) continue;
+        input.check_cancelled();
+        hidden[k] = relative_error(low.view(low.hidden[k], B * n * d).data(),
+                                   exact.view(exact.hidden[k], B * n * d).data(), B, n * d);
+    }
+    add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
+    add_averaged(result, name + "_logits", {},
+                 {relative_error(low.view(low.logits, B * n * V).data(),
+                                 exact.view(exact.logits, B * n * V).data(), B, n * V)},
+                 {}, "1");
+}
+
+/// Where the host can replace operations.
+Transformer<float> copy_on_cpu(const Transformer<float>& exact) {
     Transformer<float> model(exact.spec(), 0);
     const HostView<float> weights = exact.host_parameters();
     std::copy(weights.begin(), weights.end(), model.parameters().begin());
     model.numerics = exact.numerics;
+    model.raise_eps(exact.raised_eps());
+    return model;
+}
+
+/// How much the blocks of a format clamp of γ of each norm, and of the matrices of each layer.
+template <class T>
+void add_clamping(ProbeResult& result, const ProbeInput<T>& input, const OperandFormat& format,
+                  const Transformer<float>& model) {
+    const HostView<float> weights = model.host_parameters();
+    std::vector<float> rounded;
+    const auto add = [&](Clamping& to, std::size_t offset, std::size_t rows, std::size_t columns) {
+        rounded.resize(columns);
+        for (std::size_t r = 0; r < rows; ++r)
+            round_operand(format, 0, columns, 1, weights.data() + offset + r * columns, rounded.data(), &to);
+    };
+    const auto d = static_cast<std::size_t>(model.spec().d_model);
+    std::vector<Clamping> norms(model.sites().size()), layers(static_cast<std::size_t>(model.spec().depth));
+    for (std::size_t i = 0; i < norms.size(); ++i)
+        if (input.selects(model.sites()[i].name)) add(norms[i], model.sites()[i].offsets.weight, 1, d);
+    for (const TensorInfo& tensor : model.table().tensors())
+        if (tensor.layer >= 0 && tensor.shape.size() == 2 && input.selects_layer(tensor.layer))
+            add(layers[static_cast<std::size_t>(tensor.layer)], tensor.offset,
+                static_cast<std::size_t>(tensor.shape[0]), static_cast<std::size_t>(tensor.shape[1]));
+    const auto arrays = [&](const std::string& what, const std::vector<Clamping>& of, const char* axis) {
+        std::vector<double> shares, biases;
+        for (const Clamping& one : of) {
+            shares.push_back(one.share());
+            biases.push_back(one.bias());
+        }
+        const std::string name = format.name;
+        result.arrays.push_back({name + what + "_clamped", {of.size()}, std::move(shares), {axis}, "1"});
+        result.arrays.push_back({name + what + "_bias", {of.size()}, std::move(biases), {axis}, "1"});
+    };
+    arrays("_gamma", norms, "site");
+    arrays("_weights", layers, "layer");
+    for (const NormSite& site : model.sites()) result.labels["sites"].push_back(site.name);
+}
+
+/// The errors with operands of GEMM in 8-bit formats.
+template <class T>
+void add_operands(ProbeResult& result, ProbeInput<T>& input, Transformer<float> model, const Batch& batch) {
+    Tape<float> exact, low;
+    model.forward(batch, exact, input.pool);
+    for (const OperandFormat& format : kOperandFormats) {
+        input.check_cancelled();
+        OperandPassOps ops(format);
+        model.set_operations(&ops.layers, &ops.elementwise);
+        model.forward(batch, low, input.pool);
+        model.set_operations(nullptr, nullptr);
+        add_errors(result, input, format.name, low, exact, model.spec());
+        if (format.block > 0) add_clamping(result, input, format, model);
+    }
+}
+
+/// The split of the first sequence's error by kind of operation.
+template <class T>
+void add_split(ProbeResult& result, ProbeInput<T>& input, Transformer<float> model, const Batch& batch) {
     for (const auto& [name, format] :
          {std::pair{"bf16", Rounding::Bf16}, std::pair{"fp16", Rounding::Fp16}}) {
         const MismatchSplit split =
@@ -122,34 +200,19 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
         if (input.model.rounding() == Rounding::None) exact = &input.tape();
     if (exact == &own) model.forward(batch, own, input.pool);
 
-    const std::size_t states = exact->hidden.size(), B = static_cast<std::size_t>(sequences),
-                      n = static_cast<std::size_t>(batch.length),
-                      d = static_cast<std::size_t>(model.spec().d_model),
-                      V = static_cast<std::size_t>(model.spec().vocab);
     ProbeResult result;
     for (const Format& format : kFormats) {
         input.check_cancelled();
         model.set_rounding(format.rounding, format.policy);
         model.set_parameters(weights);
         model.forward(batch, low, input.pool);
-        constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-        std::vector<Averaged> hidden(states, {nan, nan});
-        for (std::size_t k = 0; k < states; ++k) {
-            if (!input.selects_state(static_cast<int>(k))) continue;
-            input.check_cancelled();
-            hidden[k] = relative_error(low.view(low.hidden[k], B * n * d).data(),
-                                       exact->view(exact->hidden[k], B * n * d).data(), B, n * d);
-        }
-        const std::string name = format.name;
-        add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
-        add_averaged(result, name + "_logits", {},
-                     {relative_error(low.view(low.logits, B * n * V).data(),
-                                     exact->view(exact->logits, B * n * V).data(), B, n * V)},
-                     {}, "1");
+        add_errors(result, input, format.name, low, *exact, model.spec());
     }
     model.set_rounding(Rounding::None);
     model.set_parameters(weights);
-    add_split(result, input, model, batch.part(0, 1, batch.length));
+    const Transformer<float> on_cpu = copy_on_cpu(model);
+    add_operands(result, input, on_cpu, batch);
+    add_split(result, input, on_cpu, batch.part(0, 1, batch.length));
     result.labels["sampled"] = {std::to_string(sequences) + " of " + std::to_string(input.batch.sequences) +
                                 " sequences"};
     return result;
@@ -159,10 +222,11 @@ template ProbeResult probe_mismatch<double>(ProbeInput<double>&);
 
 namespace {
 
-/// Four emulated forward passes of two sequences in addition to an exact one, their copies of the weights,
-/// and those of the split, which take as long as 17 of them.
+/// Emulated forward passes of two sequences: four of short formats and, on the CPU, four of 8-bit ones with
+/// an exact one; copies of the weights; and 34 passes of one sequence for the split.
 double mismatch_operations(const ProbeShape& s) {
-    return (4.5 + 17) * forward_operations(s, s.tokens(), s.length) + traffic_operations(6 * s.parameters());
+    return (4.5 + 5 + 17) * forward_operations(s, s.tokens(), s.length) +
+           traffic_operations(6 * s.parameters());
 }
 
 }  // namespace
@@ -178,7 +242,7 @@ ProbeInfo mismatch_probe() {
                                 *kOnly = "relative error of the logits with one kind in the format",
                                 *kWithout =
                                     "relative error of the logits with all kinds but one in the format";
-    const std::vector<Axis> states{axis::hidden_state}, parts{kPart};
+    const std::vector<Axis> states{axis::hidden_state}, parts{kPart}, sites{axis::site}, layers{axis::layer};
     constexpr unsigned part = kMayBeNan | kAdded;
     constexpr unsigned flags = kAveraged | kMayBeNan;
     return {"mismatch",
@@ -198,6 +262,20 @@ ProbeInfo mismatch_probe() {
              {"bf16_autocast_logits", {}, "of the logits", flags | kAdded},
              {"fp16_autocast_hidden", states, "of the hidden states, GEMM alone in FP16", flags | kAdded},
              {"fp16_autocast_logits", {}, "of the logits", flags | kAdded},
+             {"e4m3_hidden", states, "of the hidden states, operands of GEMM in E4M3, a scale each",
+              flags | kAdded},
+             {"e4m3_logits", {}, "of the logits", flags | kAdded},
+             {"e5m2_hidden", states, "of the hidden states, operands of GEMM in E5M2, a scale each",
+              flags | kAdded},
+             {"e5m2_logits", {}, "of the logits", flags | kAdded},
+             {"mxe4m3_hidden", states,
+              "of the hidden states, operands of GEMM and γ in E4M3, blocks of 32 with a scale of 2^s",
+              flags | kAdded},
+             {"mxe4m3_logits", {}, "of the logits", flags | kAdded},
+             {"mxe4m3_gamma_clamped", sites, "share of γ above the largest number of its block", part},
+             {"mxe4m3_gamma_bias", sites, "Σ(|q| − |γ|)/Σ|γ| of the rounded q", part},
+             {"mxe4m3_weights_clamped", layers, "the share of the layer's matrices", part},
+             {"mxe4m3_weights_bias", layers, "the bias of the layer's matrices", part},
              {"split_bf16", parts, kSplit, part},
              {"remainder_bf16", {}, kRemainder, part},
              {"only_bf16", parts, kOnly, part},
@@ -206,7 +284,8 @@ ProbeInfo mismatch_probe() {
              {"remainder_fp16", {}, kRemainder, part},
              {"only_fp16", parts, kOnly, part},
              {"without_fp16", parts, kWithout, part}},
-            {{"parts",
+            {{"sites", "names of the norms, in forward order"},
+             {"parts",
               "kinds of operations: scores, softmax, mixing (PV), projections, feed_forward (and the head), "
               "activation, norm, residual"}},
             false};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/mismatch_panel.h"
 
+#include "core/backend/cpu/operand_formats.h"
 #include "widgets/figures/parts/depth_figure.h"
 #include "widgets/figures/parts/panel_text.h"
 
@@ -21,6 +22,31 @@ QString whatIsRounded(bool autocast, const QString& format) {
                "matmuls have operands and results rounded to %1, as do activations; norms, softmax, "
                "embeddings and residual sums run in FP32, weights are FP32 until a matmul reads them")
         .arg(format);
+}
+
+QString whatIsScaled(bool blocks, const QString& format) {
+    return blocks ? QString(
+                        "matmuls have operands in %1, blocks of 32 along the inner dimension with a scale of "
+                        "2^s "
+                        "each, as does γ; what exceeds the largest number of its block is clamped")
+                        .arg(format)
+                  : QString(
+                        "matmuls have operands in %1, each with one scale that maps its largest magnitude to "
+                        "the largest number")
+                        .arg(format);
+}
+
+/// 2^-(p), p the format's significant bits.
+double unitRoundoff(const std::string& format) {
+    for (const OperandFormat& known : kOperandFormats)
+        if (format == known.name) return std::ldexp(1.0, -known.significant);
+    return format == "bf16" ? 0x1p-8 : 0x1p-11;
+}
+
+QString formatTitle(const std::string& format) {
+    for (const OperandFormat& known : kOperandFormats)
+        if (format == known.name) return QLatin1String(known.title);
+    return format == "bf16" ? "BF16" : "FP16";
 }
 
 /// "2 of 8 sequences", empty in a recording without the label.
@@ -101,7 +127,7 @@ PanelInfo mismatchPanel() {
     return {"mismatch",
             "Low-precision error",
             {"mismatch"},
-            {{"format", "Format", {"bf16", "fp16"}},
+            {{"format", "Format", {"bf16", "fp16", "e4m3", "e5m2", "mxe4m3"}},
              {"policy", "Rounded", {"pure", "autocast"}},
              {"of", "Of", {"error", "split"}},
              depthOrStepOption()},
@@ -113,19 +139,27 @@ PanelInfo mismatchPanel() {
 Figure buildMismatch(const PanelInput& input) {
     const PanelInfo panel = mismatchPanel();
     const PanelOptions options = resolveOptions(panel, input.options);
-    const bool bf16 = options.at("format") == "bf16", autocast = options.at("policy") == "autocast";
-    const std::string name = options.at("format") + (autocast ? "_autocast" : "");
-    const QString title = bf16 ? "BF16" : "FP16", policy = autocast ? "autocast " + title : "pure " + title;
+    const std::string format = options.at("format");
+    const bool eight_bit =
+        format != "bf16" && format != "fp16";  // of these GEMM's operands alone are rounded
+    const bool autocast = options.at("policy") == "autocast" && !eight_bit;
+    const std::string name = format + (autocast ? "_autocast" : "");
+    const QString title = formatTitle(format),
+                  policy = eight_bit ? "operands in " + title : (autocast ? "autocast " : "pure ") + title;
 
     Figure figure = startFigure(panel);
-    if (options.at("of") == "split") {
+    if (options.at("of") == "split" && !eight_bit) {
         drawSplit(figure, input, options.at("format"));
         return figure;
     }
     figure.quantity = QString("relative error of the hidden state, %1").arg(policy);
     figure.formula =
         QString("‖h_%1 − h_FP32‖_F / ‖h_FP32‖_F, same weights and batch; %1 by the policy %2: %3")
-            .arg(title, autocast ? "autocast" : "pure", whatIsRounded(autocast, title));
+            .arg(title,
+                 eight_bit  ? "operands"
+                 : autocast ? "autocast"
+                            : "pure",
+                 eight_bit ? whatIsScaled(format == "mxe4m3", title) : whatIsRounded(autocast, title));
     figure.source =
         autocast ? "Baek, the observed error of a forward pass in low precision; PyTorch, torch.autocast"
                  : "Baek, the observed error of a forward pass in low precision";
@@ -152,8 +186,8 @@ Figure buildMismatch(const PanelInput& input) {
     if (figure.plots.empty()) return figure;
     if (!figure.subtitle.isEmpty()) figure.subtitle = (QStringList{figure.subtitle} + sampled).join(" · ");
     Plot& plot = figure.plots.front();
-    // Rounding once costs at most the unit roundoff: 2^-(p) with p significant bits.
-    plot.references.push_back({Qt::Horizontal, bf16 ? 0x1p-8 : 0x1p-11, "unit roundoff u"});
+    // Rounding once costs at most the unit roundoff.
+    plot.references.push_back({Qt::Horizontal, unitRoundoff(format), "unit roundoff u"});
     QStringList parts;
     for (const ShownSample& shown : samples) {
         const auto p = profile(*shown.sample);
