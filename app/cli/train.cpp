@@ -9,6 +9,7 @@
 #include "core/probe/interface/cadence.h"
 #include "core/run/checkpoints/kept_checkpoints.h"
 #include "core/run/checkpoints/run_file.h"
+#include "core/run/interventions/interventions.h"
 #include "core/run/memory_need.h"
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
@@ -51,6 +52,8 @@ class Outlet final : public RunSink {
             if (event.kind == kWatchEvent) {
                 progress_.show(event);
                 watched_ = event.text;
+            } else if (event.kind == kInterventionEvent) {
+                progress_.show(event);
             }
     }
     void save(const std::shared_ptr<const Checkpoint>& checkpoint) override {

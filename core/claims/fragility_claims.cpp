@@ -9,6 +9,7 @@
 #include "core/sweep/statistics/scatter.h"
 #include "core/theory/norm_precision.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>

@@ -9,6 +9,7 @@
 #include "core/train/data/shape_images.h"
 #include "core/train/data/text.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
