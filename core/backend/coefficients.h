@@ -23,7 +23,7 @@ enum class Jacobian { Backprop, Forward };
 struct Numerics {
     double residual_step = 1;  ///< Δt
     double temperature = 1;    ///< τ
-    double eps = 1e-5;         ///< of every norm
+    double eps = 1e-5;         ///< of every norm, where none is raised (raise_eps)
 };
 
 /// Which coefficients enter the sum of one sub-layer, fixed by the stack. Offsets count into the parameters.
@@ -41,7 +41,7 @@ struct CoefficientRule {
 /// The coefficients of the whole pass.
 template <class T>
 struct PassCoefficients {
-    T eps;
+    T eps;              ///< of the norms on q and k; the others read Coefficients::eps
     T attention_scale;  ///< 1/(τ√d_h)
 };
 

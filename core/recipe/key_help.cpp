@@ -170,7 +170,7 @@ constexpr KeyHelp kRows[] = {
     {"watch.is", "How it is compared."},
     {"watch.value", "With what it is compared."},
     {"interventions.kind",
-     "norm_eps raises ε of every norm whose ρ_LN is below 1 ([B] Exp-3); norm_eps_risk raises it in the "
+     "norm_eps raises ε of norms whose ρ_LN is between rho and 1 ([B] Exp-3); norm_eps_risk raises it in the "
      "layers "
      "whose predicted error is highest (the second code of [B]). ε is the recipe’s again when the run ends."},
     {"interventions.rho",
