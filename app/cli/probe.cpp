@@ -110,9 +110,9 @@ UpdateNorms next_update(const Subject& subject, Device& device, ThreadPool& pool
         experiment.restore(*subject.checkpoint);
     else if (subject.weights)
         experiment.load_weights(*subject.weights, subject.weights_from);
-    const ProbeResult result = experiment.measure("updates", pool);
-    return {result.labels.at("groups"), result.find("update_ratio")->data,
-            "the next step of the run, on its own training batch"};
+    UpdateNorms norms = update_of_result(experiment.measure("updates", pool));
+    norms.made_by = "the next step of the run, on its own training batch";
+    return norms;
 }
 
 /// For given tokens, which belong to no run: the optimizer's first step on their gradients.
@@ -121,7 +121,7 @@ UpdateNorms update_of(const Recipe& recipe, const Transformer<T>& model, ProbeIn
     const HostView<T> gradients = input.parameter_gradients(), before = model.host_parameters();
     const std::vector<T> after =
         stepped_parameters<T>(recipe, model, {gradients.begin(), gradients.end()}, input.pool);
-    UpdateNorms norms = update_norms<T>(model.table(), before, after);
+    UpdateNorms norms = update_norms<T>(model.table(), before, after, nullptr);
     norms.made_by = "the optimizer's first step on these tokens, at the base learning rate";
     return norms;
 }

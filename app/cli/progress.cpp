@@ -39,7 +39,17 @@ Json json_of(const BadPlace& bad) {
     return {{"step", bad.step},           {"layer", known(bad.layer + 1, bad.layer >= 0)},
             {"operation", bad.operation}, {"row", known(bad.row, bad.row >= 0)},
             {"detail", bad.detail},       {"value", bad.value},
-            {"limit", bad.limit},         {"result", bad.result}};
+            {"limit", bad.limit},         {"loss_scale", bad.loss_scale},
+            {"result", bad.result}};
+}
+
+Json json_of(const Finding& finding) {
+    return {{"id", finding_id(finding.kind)},
+            {"text", finding.text},
+            {"evidence",
+             {{"quantity", finding.evidence.quantity},
+              {"step", finding.evidence.step},
+              {"value", finding.evidence.value}}}};
 }
 
 }  // namespace
@@ -114,7 +124,8 @@ void Progress::show(const RunEvent& event) {
     std::cout << "step " << event.step << ": " << event.kind << ", " << event.text << std::endl;
 }
 
-void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::string& path) {
+void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::string& path,
+                   const std::vector<Finding>& findings) {
     if (json_) {
         Json line{{"event", "end"},
                   {"state", run_state_word(outcome.state)},
@@ -122,6 +133,8 @@ void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::s
                   {"text", outcome.text},
                   {"file", path}};
         if (const auto bad = read_bad_place(outcome.text)) line["first_bad"] = json_of(*bad);
+        line["findings"] = Json::array();
+        for (const Finding& finding : findings) line["findings"].push_back(json_of(finding));
         print(line);
         return;
     }

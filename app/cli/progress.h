@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/findings/findings.h"
 #include "core/run/experiment.h"
 
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace normscope::app {
 
@@ -20,7 +22,9 @@ class Progress {
     void show(const RunDelta& delta);
     void show(const RunEvent& event);
     void note(const std::string& text);
-    void end(const Outcome& outcome, std::int64_t steps_done, const std::string& path);
+    /// `findings`: of the recording; in JSON alone.
+    void end(const Outcome& outcome, std::int64_t steps_done, const std::string& path,
+             const std::vector<Finding>& findings);
 
   private:
     void show_json(const RunDelta& delta) const;

@@ -6,6 +6,7 @@
 #include "app/cli/warn.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
+#include "core/findings/findings.h"
 #include "core/probe/interface/cadence.h"
 #include "core/run/checkpoints/kept_checkpoints.h"
 #include "core/run/checkpoints/run_file.h"
@@ -16,12 +17,16 @@
 #include "core/run/recording.h"
 #include "core/run/watchpoints.h"
 #include "core/session/named_arrays.h"
+#include "core/session/session.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace normscope::app {
 
@@ -126,6 +131,12 @@ void drive(Run& run, ThreadPool& pool, Outlet& outlet, bool stop_at_watch) {
     if (run.error()) std::rethrow_exception(run.error());
 }
 
+/// What the recording shows at its end; of --json alone, since it is read for that.
+std::vector<Finding> findings_of(const TrainOptions& options) {
+    if (!options.json) return {};
+    return findings(open_session(options.out).runs.front(), std::numeric_limits<std::int64_t>::max());
+}
+
 int run_train(const TrainOptions& options) {
     require_backend(options.backend);
     require_writable(options.out, {options.recipe, options.weights});
@@ -143,7 +154,7 @@ int run_train(const TrainOptions& options) {
         CheckpointPair(options.out).remove();
         progress.recorded(resumed->history);
         progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()),
-                     options.out);
+                     options.out, findings_of(options));
         return exit_code(resumed->history.outcome.state);
     }
     const bool resumes = resumed && resumed->checkpoint;
@@ -199,14 +210,14 @@ int run_train(const TrainOptions& options) {
     const Outcome outcome = run.outcome();
     warner.show(experiment.warnings());  // of the trained gates
     if (outcome.state == RunState::Interrupted) {
-        progress.end(outcome, experiment.steps_done(), options.out);
+        progress.end(outcome, experiment.steps_done(), options.out, findings_of(options));
         print_error(options.out + ": interrupted at step " + std::to_string(outcome.step) +
                     ", --resume continues");
         return kFailed;
     }
     save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint(),
                     outlet.kept().all());
-    progress.end(outcome, experiment.steps_done(), options.out);
+    progress.end(outcome, experiment.steps_done(), options.out, findings_of(options));
     return exit_code(outcome.state);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/findings/findings.h"
 
+#include "core/base/nan.h"
 #include "core/base/number_text.h"
 #include "core/findings/held_out_loss.h"
+#include "core/findings/precision_findings.h"
+#include "core/findings/sentence.h"
 #include "core/findings/watched.h"
-#include "core/train/overflow_event.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,22 +19,10 @@ namespace {
 constexpr double kGrowth = 10;
 constexpr double kFarAbove = 1;  // nat above ln V, as Verdict
 constexpr double kIllConditioned = 1e6;
-constexpr double kCommitted = 0.01;  // share of rows from which attention counts as committed
-/// nat: from here on neighbouring numbers of BF16 are 1/4 apart or more, and log Z of even logits is ln V, 3
-/// to 12.
-constexpr double kLogitDrift = 50;
+constexpr double kCommitted = 0.01;     // share of rows from which attention counts as committed
 constexpr double kThinShortcut = 1e-3;  ///< of the signal, from layer 1 to the last
 constexpr std::size_t kRecentRows = 20;
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
-
-std::string step_text(std::int64_t step) {
-    return "step " + std::to_string(step);
-}
-
-const NamedArray* full(const ProbeResult& sample, const char* name) {
-    const NamedArray* array = sample.find(name);
-    return array && !array->data.empty() ? array : nullptr;
-}
 
 /// "; held-out loss 1.82 ± 0.02 at step 199, mean of 64 held-out sequences"; empty where none was taken.
 std::string held_out_text(const RunData& run, std::int64_t step) {
@@ -47,11 +37,12 @@ bool failed(RunState state) {
     return state == RunState::Diverged || state == RunState::Stalled || state == RunState::Collapsed;
 }
 
-std::string outcome_sentence(const RunData& run, std::int64_t step) {
+Sentence outcome_sentence(const RunData& run, std::int64_t step) {
     const Outcome& outcome = run.outcome;
     const bool ended = outcome.step >= 0 && outcome.step <= step;
     if (ended && (failed(outcome.state) || outcome.state == RunState::Failed))
-        return run.name + " " + run_state_word(outcome.state) + ": " + outcome.text;
+        return {run.name + " " + run_state_word(outcome.state) + ": " + outcome.text,
+                {"outcome", outcome.step, kNaN}};
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
     const std::string reached =
@@ -59,38 +50,26 @@ std::string outcome_sentence(const RunData& run, std::int64_t step) {
         (loss->first == loss->last ? "step " : "steps " + std::to_string(loss->first) + " to ") +
         std::to_string(loss->last) + ")";
     const std::string held_out = held_out_text(run, step);
-    if (!std::isfinite(run.unigram_entropy)) return reached + held_out;
+    const Evidence evidence{"steps/loss", loss->last, loss->mean};
+    if (!std::isfinite(run.unigram_entropy)) return {reached + held_out, evidence};
     const double below = run.unigram_entropy - loss->mean;
     const std::string learned = reached + ", " + number_text(std::abs(below)) +
                                 (below >= 0 ? " nat below" : " nat above") + " the unigram entropy";
-    if (std::isnan(run.bigram_entropy) || below < 0) return learned + held_out;
-    return learned + (loss->mean < run.bigram_entropy ? " and below" : " and not below") +
-           " that of token pairs, " + number_text(run.bigram_entropy, 3) + held_out;
+    if (std::isnan(run.bigram_entropy) || below < 0) return {learned + held_out, evidence};
+    return {learned + (loss->mean < run.bigram_entropy ? " and below" : " and not below") +
+                " that of token pairs, " + number_text(run.bigram_entropy, 3) + held_out,
+            evidence};
 }
 
 /// Of initial weights with which the model is worse than a uniform guess, so its logits are far from equal.
-std::string start_sentence(const RunData& run) {
+Sentence start_sentence(const RunData& run) {
     const std::vector<double>* loss = run.steps.find("loss");
     if (!loss || loss->empty() || run.steps.step.front() != 0) return {};
     if (!(loss->front() > run.ln_vocab + kFarAbove)) return {};
-    return "The first loss is " + number_text(loss->front(), 3) + " nat, " +
-           number_text(loss->front() - run.ln_vocab, 3) +
-           " above that of a uniform guess: the logits of the initial weights are far apart";
-}
-
-std::string skipped_sentence(const RunData& run, std::int64_t step) {
-    std::int64_t count = 0, first = -1;
-    std::string place;
-    for (const RunEvent& event : run.events) {
-        if (event.kind != kOverflowEvent || event.step > step) continue;
-        if (++count > 1) continue;
-        first = event.step;
-        place = overflow_place(event.text);
-    }
-    if (count == 0) return {};
-    return std::to_string(count) + (count == 1 ? " update was" : " updates were") + " skipped by " +
-           step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first) +
-           (place.empty() ? "" : ": gradient of " + place);
+    return {"The first loss is " + number_text(loss->front(), 3) + " nat, " +
+                number_text(loss->front() - run.ln_vocab, 3) +
+                " above that of a uniform guess: the logits of the initial weights are far apart",
+            {"steps/loss", 0, loss->front()}};
 }
 
 /// ‖∂L/∂h‖ after layer 1 over that after the last; nullopt for a stack of one layer.
@@ -111,7 +90,7 @@ std::string median_token_text(const RunData& run, std::int64_t step) {
     return ", " + number_text(median->data[2]) + " for the median token";
 }
 
-std::string gradient_sentence(const RunData& run, std::int64_t step) {
+Sentence gradient_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("gradients", step);
     if (!now) return {};
     const auto ratio = gradient_ratio_of_layers(*now);
@@ -123,7 +102,7 @@ std::string gradient_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult& first = run.probes.at("gradients").front();
     if (const auto start = gradient_ratio_of_layers(first); start && first.step == 0 && now->step > 0)
         text += "; " + number_text(*start) + " at step 0" + median_token_text(run, 0);
-    return text;
+    return {text, {"gradients/hidden", now->step, *ratio}};
 }
 
 /// The product of one factor over the sub-layers between the first and the last layer's hidden states.
@@ -135,7 +114,7 @@ std::optional<double> factor(const ProbeResult& sample, const char* name) {
     return std::exp(logarithm);
 }
 
-std::string factors_sentence(const RunData& run, std::int64_t step) {
+Sentence factors_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("residual", step);
     if (!now) return {};
     const auto norm = factor(*now, "grad_norm"), shortcut = factor(*now, "grad_shortcut"),
@@ -143,14 +122,15 @@ std::string factors_sentence(const RunData& run, std::int64_t step) {
     if (!norm || !shortcut || !branch) return {};
     const double product = *norm * *shortcut * *branch;
     if (!std::isfinite(product)) return {};
-    return "Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) +
-           " to layer 1 at " + step_text(now->step) + ": norms × " + number_text(*norm) + ", shortcuts × " +
-           number_text(*shortcut) + ", branches × " + number_text(*branch) + ", together × " +
-           number_text(product);
+    return {"Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) +
+                " to layer 1 at " + step_text(now->step) + ": norms × " + number_text(*norm) +
+                ", shortcuts × " + number_text(*shortcut) + ", branches × " + number_text(*branch) +
+                ", together × " + number_text(product),
+            {"residual/grad_norm", now->step, product}};
 }
 
 /// The first `most` departures, then the count of the rest.
-std::string departures_sentence(const RunData& run, std::int64_t step, std::size_t most) {
+Sentence departures_sentence(const RunData& run, std::int64_t step, std::size_t most) {
     if (!failed(run.outcome.state)) return {};
     const auto left = departures(run, step);
     if (left.empty()) return {};
@@ -168,22 +148,24 @@ std::string departures_sentence(const RunData& run, std::int64_t step, std::size
         if (left[i].step != last_step) text += " at " + step_text(left[i].step);
         last_step = left[i].step;
     }
-    if (left.size() > most) return text + "; and " + std::to_string(left.size() - most) + " more";
-    return text + "; " + false_alarms_text();
+    text += left.size() > most ? "; and " + std::to_string(left.size() - most) + " more"
+                               : "; " + false_alarms_text();
+    return {text, {left.front().quantity->title, left.front().step, left.front().value}};
 }
 
-std::string growth_sentence(const RunData& run, std::int64_t step) {
+Sentence growth_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("growth", step);
     const NamedArray* rms = now ? full(*now, "rms") : nullptr;
     if (!rms) return {};
     const double factor = rms->data.back() / rms->data.front();
     if (!(factor > kGrowth || factor < 1 / kGrowth)) return {};
-    return std::string("The hidden state ") + (factor > 1 ? "grows" : "shrinks") + " along the depth: RMS " +
-           number_text(rms->data.front()) + " at the embedding, " + number_text(rms->data.back()) +
-           " after layer " + std::to_string((rms->data.size() - 1) / 2) + " at " + step_text(now->step);
+    return {std::string("The hidden state ") + (factor > 1 ? "grows" : "shrinks") + " along the depth: RMS " +
+                number_text(rms->data.front()) + " at the embedding, " + number_text(rms->data.back()) +
+                " after layer " + std::to_string((rms->data.size() - 1) / 2) + " at " + step_text(now->step),
+            {"growth/rms", now->step, factor}};
 }
 
-std::string spectrum_sentence(const RunData& run, std::int64_t step) {
+Sentence spectrum_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("jacobian", step);
     if (!now) return {};
     const NamedArray *values = full(*now, "end_to_end_sv"), *nulls = full(*now, "end_to_end_exact_nulls");
@@ -200,10 +182,11 @@ std::string spectrum_sentence(const RunData& run, std::int64_t step) {
                        number_text(high);
     if (exact > 0) text += ", " + std::to_string(exact) + (exact == 1 ? " exact null" : " exact nulls");
     if (below > 0) text += ", " + std::to_string(below) + " below float64's resolution";
-    return text + " among " + std::to_string(values->data.size()) + " at " + step_text(now->step);
+    return {text + " among " + std::to_string(values->data.size()) + " at " + step_text(now->step),
+            {"jacobian/end_to_end_sv", now->step, low}};
 }
 
-std::string theta_sentence(const RunData& run, std::int64_t step) {
+Sentence theta_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("theta", step);
     const NamedArray* share = now ? full(*now, "relative_below_099") : nullptr;
     if (!share) return {};
@@ -216,7 +199,9 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
         }
     const std::string only = now->only();
     if (heads == 0 && !only.empty()) return {};
-    if (heads == 0) return "θ is not finite in any head at " + step_text(now->step);
+    if (heads == 0)
+        return {"θ is not finite in any head at " + step_text(now->step),
+                {"theta/relative_below_099", now->step, kNaN}};
     const double mean = sum / static_cast<double>(heads);
     std::string text = mean < kCommitted ? "θ is within 1 % of a uniform row's in almost every attention row"
                                          : "θ is more than 1 % below a uniform row's in " +
@@ -226,40 +211,22 @@ std::string theta_sentence(const RunData& run, std::int64_t step) {
                 " heads,";
     else if (heads < share->data.size())
         text += " (" + std::to_string(share->data.size() - heads) + " heads are not finite)";
-    return text + " at " + step_text(now->step);
-}
-
-/// Of logits that moved together since step 0, which changes no loss.
-std::string logits_sentence(const RunData& run, std::int64_t step) {
-    const ProbeResult* now = run.sample_at("gradients", step);
-    const ProbeResult* start = run.sample_of("gradients", 0);
-    const NamedArray *log_z = now ? full(*now, "log_z") : nullptr,
-                     *first = start ? full(*start, "log_z") : nullptr;
-    if (!log_z || !first) return {};
-    const double moved = log_z->data.front() - first->data.front();
-    if (!(std::abs(moved) > kLogitDrift)) return {};
-    std::string text = "log Z of the logits drifted by " + number_text(moved, 4) +
-                       " nat, which the loss does not see: " + number_text(log_z->data.front(), 4) + " at " +
-                       step_text(now->step) + ", " + number_text(first->data.front(), 4) + " at step 0";
-    const NamedArray *spread = full(*now, "log_z_spread"), *largest = full(*now, "max_logit");
-    if (spread && largest)
-        text += "; over tokens it varies by " + number_text(spread->data.front(), 2) +
-                ", the largest |logit| is " + number_text(largest->data.front(), 4);
-    return text;
+    return {text + " at " + step_text(now->step), {"theta/relative_below_099", now->step, mean}};
 }
 
 /// The product of what the shortcut alone carries, between the first and the last layer's hidden states: the
 /// first post norm also undoes the scale of the embedding.
-std::string shortcuts_sentence(const RunData& run, std::int64_t step) {
+Sentence shortcuts_sentence(const RunData& run, std::int64_t step) {
     const ProbeResult* now = run.sample_at("residual", step);
     const auto share = now ? factor(*now, "shortcut_gain") : std::nullopt;
     if (!share || !(*share < kThinShortcut)) return {};
     const std::size_t sublayers = now->find("shortcut_gain")->data.size();
-    return "Through shortcuts alone " + number_text(*share) + " of the signal after layer 1 reaches layer " +
-           std::to_string(sublayers / 2) + " at " + step_text(now->step) + ": over " +
-           std::to_string(sublayers - 2) + " sub-layers " +
-           number_text(std::pow(*share, 1 / static_cast<double>(sublayers - 2)), 3) +
-           " each, the shortcut's factor ÷ σ of the norm after the sum";
+    return {"Through shortcuts alone " + number_text(*share) + " of the signal after layer 1 reaches layer " +
+                std::to_string(sublayers / 2) + " at " + step_text(now->step) + ": over " +
+                std::to_string(sublayers - 2) + " sub-layers " +
+                number_text(std::pow(*share, 1 / static_cast<double>(sublayers - 2)), 3) +
+                " each, the shortcut's factor ÷ σ of the norm after the sum",
+            {"residual/shortcut_gain", now->step, *share}};
 }
 
 /// The newest step that is recorded; 0 without one.
@@ -286,10 +253,18 @@ std::optional<RecentLoss> recent_loss(const RunData& run, std::int64_t step) {
     return recent;
 }
 
+const char* finding_id(FindingKind kind) {
+    constexpr const char* kIds[] = {"outcome",    "start",   "skipped",         "gradient", "factors",
+                                    "departures", "growth",  "nulls",           "theta",    "logits",
+                                    "under_eps",  "clamped", "norm_statistics", "shortcuts"};
+    return kIds[static_cast<int>(kind)];
+}
+
 std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     std::vector<Finding> all;
-    const auto add = [&](FindingKind kind, std::string sentence, std::string brief = {}) {
-        if (!sentence.empty()) all.push_back({kind, std::move(sentence), std::move(brief)});
+    const auto add = [&](FindingKind kind, Sentence sentence, std::string brief = {}) {
+        if (!sentence.text.empty())
+            all.push_back({kind, std::move(sentence.text), std::move(brief), std::move(sentence.evidence)});
     };
     add(FindingKind::Outcome, outcome_sentence(run, step));
     if (run.unread) return all;  // the others compare with earlier steps
@@ -297,11 +272,15 @@ std::vector<Finding> findings(const RunData& run, std::int64_t step) {
     add(FindingKind::Skipped, skipped_sentence(run, std::min(step, last_step(run))));
     add(FindingKind::Gradient, gradient_sentence(run, step));
     add(FindingKind::Factors, factors_sentence(run, step));
-    add(FindingKind::Departures, departures_sentence(run, step, kAll), departures_sentence(run, step, 1));
+    add(FindingKind::Departures, departures_sentence(run, step, kAll),
+        departures_sentence(run, step, 1).text);
     add(FindingKind::Growth, growth_sentence(run, step));
     add(FindingKind::Nulls, spectrum_sentence(run, step));
     add(FindingKind::Theta, theta_sentence(run, step));
     add(FindingKind::Logits, logits_sentence(run, step));
+    add(FindingKind::UnderEps, under_eps_sentence(run, step));
+    add(FindingKind::Clamped, clamped_sentence(run, step));
+    add(FindingKind::NormStatistics, norm_statistics_sentence(run, step));
     add(FindingKind::Shortcuts, shortcuts_sentence(run, step));
     return all;
 }

@@ -2,7 +2,9 @@
 #include "core/findings/remedies.h"
 
 #include "core/base/number_text.h"
+#include "core/findings/sentence.h"
 #include "core/findings/training_measures.h"
+#include "core/train/optimizers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -121,10 +123,6 @@ bool steps_too_small(const TrainSpec& train, const RunData& run, const TrainingM
                           measures.over_unigram > 1 + kAtUnigram;
     return measures.dead >= kMostlyDead || measures.update < kSmallUpdate || low_rate ||
            (long_warmup(train) && measures.healthy_gradient()) || (!adam && tightly_clipped(run, measures));
-}
-
-std::string percent(double share) {
-    return number_text(100 * share, share > 0.99 ? 3 : 2) + " %";
 }
 
 /// "the highest rate of a step was 10⁻⁶, the loss ended 28 % above the unigram entropy".

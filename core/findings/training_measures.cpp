@@ -4,6 +4,7 @@
 #include "core/base/nan.h"
 #include "core/base/statistics.h"
 #include "core/probe/interface/operations.h"
+#include "core/train/optimizers.h"
 #include "core/train/verdict.h"
 
 #include <algorithm>
@@ -63,10 +64,6 @@ double median_update(const RunData& run) {
 }
 
 }  // namespace
-
-bool divides_by_size(OptimizerKind kind) {
-    return kind != OptimizerKind::Sgd;
-}
 
 bool TrainingMeasures::healthy_gradient() const {
     return gradient_ratio >= Verdict::kVanishing && gradient_ratio <= Verdict::kExploding;

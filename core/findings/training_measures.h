@@ -51,7 +51,4 @@ struct TrainingMeasures {
 /// step. Pure; any thread.
 TrainingMeasures training_measures(const Recipe& recipe, const RunData& run);
 
-/// Whether the optimizer is adamw, adam or muon, which divide a gradient by its size: their ε and β₂ act.
-bool divides_by_size(OptimizerKind kind);
-
 }  // namespace normscope

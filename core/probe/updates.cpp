@@ -6,10 +6,22 @@ namespace normscope {
 ProbeResult updates_result(const UpdateNorms& update) {
     ProbeResult result;
     result.probe = "updates";
-    result.arrays.push_back({"update_ratio", {update.ratio.size()}, update.ratio, {"group"}, "1"});
+    const auto add = [&](const char* name, const std::vector<double>& values) {
+        result.arrays.push_back({name, {values.size()}, values, {"group"}, "1"});
+    };
+    add("update_ratio", update.ratio);
+    add("under_eps", update.under_eps);
+    add("bf16_unmoved", update.bf16_unmoved);
     result.labels["groups"] = update.groups;
     if (!update.made_by.empty()) result.labels["update"] = {update.made_by};
     return result;
+}
+
+UpdateNorms update_of_result(const ProbeResult& result) {
+    const auto made_by = result.labels.find("update");
+    return {result.labels.at("groups"), result.find("update_ratio")->data, result.find("under_eps")->data,
+            result.find("bf16_unmoved")->data,
+            made_by == result.labels.end() ? std::string() : made_by->second.front()};
 }
 
 template <class T>
@@ -41,7 +53,15 @@ ProbeInfo updates_probe() {
         updates_operations,
         probe_updates<float>,
         probe_updates<double>,
-        {{"update_ratio", {axis::group}, "‖Δθ‖/‖θ‖ of a group of tensors in this step's update", kMayBeNan}},
+        {{"update_ratio", {axis::group}, "‖Δθ‖/‖θ‖ of a group of tensors in this step's update", kMayBeNan},
+         {"under_eps",
+          {axis::group},
+          "share of entries with √v̂ < ε, of those with a gradient",
+          kMayBeNan | kAdded},
+         {"bf16_unmoved",
+          {axis::group},
+          "share of entries that a BF16 copy alone would not move",
+          kMayBeNan | kAdded}},
         {{"groups", "names of the groups"},
          {"update", "whose update it is, where it is not the run's own step"}}};
 }

@@ -42,8 +42,9 @@ StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const PlaceSelec
     const auto stepped = Clock::now();
     ProbeResult result = skipped_update(trainer, step);
     if (!now.overflowed && trainer.steps_done() > step) {
-        result =
-            updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights(), only));
+        const auto moments = trainer.second_moments();
+        result = updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights(),
+                                                moments ? &*moments : nullptr, only));
         result.step = step;
         stamp_training_batch(result);
     }

@@ -11,7 +11,7 @@ namespace normscope {
 
 namespace {
 
-constexpr std::string_view kBetween = " · ";
+constexpr std::string_view kBetween = " · ", kLossScale = "at the lowest loss scale ";
 
 std::string digits(double value) {
     char text[32];
@@ -69,13 +69,19 @@ std::string bad_place_text(const BadPlace& place) {
             text += ": " + (place.value < 0 ? "|" + value + "|" : value) + " > " + digits(place.limit);
         }
     }
+    if (std::isfinite(place.loss_scale))
+        text += std::string(kBetween) + std::string(kLossScale) + digits(place.loss_scale);
     return text + std::string(kBetween) + place.result;
 }
 
 std::optional<BadPlace> read_bad_place(const std::string& text) {
-    const std::vector<std::string_view> parts = parts_of(text);
-    if (parts.size() < 3 || parts.size() > 4) return std::nullopt;
+    std::vector<std::string_view> parts = parts_of(text);
+    if (parts.size() < 3 || parts.size() > 5) return std::nullopt;
     BadPlace place;
+    if (std::string_view scale = parts[parts.size() - 2]; parts.size() > 3 && scale.starts_with(kLossScale)) {
+        if (!take(scale, kLossScale, place.loss_scale) || !scale.empty()) return std::nullopt;
+        parts.erase(parts.end() - 2);
+    }
     std::string_view step = parts[0], where = parts[1];
     if (!take(step, "step ", place.step) || !step.empty()) return std::nullopt;
     place.result = parts.back();
@@ -88,6 +94,7 @@ std::optional<BadPlace> read_bad_place(const std::string& text) {
     }
     place.operation = where;
     if (parts.size() == 3) return place;
+    if (parts.size() > 4) return std::nullopt;
     std::string_view row = parts[2];
     if (!take(row, "row ", place.row)) return std::nullopt;
     const std::size_t colon = row.rfind(": ");

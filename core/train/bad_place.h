@@ -19,11 +19,14 @@ struct BadPlace {
     /// The value before it was rounded, computed again in float64; NaN where it is not known.
     double value = std::numeric_limits<double>::quiet_NaN();
     double limit = std::numeric_limits<double>::quiet_NaN();  ///< the largest finite value of the format
-    std::string result;                                       ///< "inf", "-inf", "nan"
+    /// Of a gradient that overflows even at the lowest loss scale, that scale; else NaN.
+    double loss_scale = std::numeric_limits<double>::quiet_NaN();
+    std::string result;  ///< "inf", "-inf", "nan"
 };
 
 /// "step 212 · layer 7 ffn.residual_add · row 5: 70130 > 65504 · inf" (layers from 1, as on screen); the row,
 /// the detail and the value only where they are known. A negative value is compared as "|-70130| > 65504".
+/// Before the result "· at the lowest loss scale 6.1035e-05" where there is one.
 std::string bad_place_text(const BadPlace&);
 
 /// The inverse; nullopt for any other text. Reads "step 212 · layer 7 ffn.w2 · inf" of earlier versions.

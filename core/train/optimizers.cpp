@@ -20,6 +20,14 @@ bool needs_matrix(OptimizerKind kind, const TensorInfo& tensor) {
 
 }  // namespace
 
+bool divides_by_size(OptimizerKind kind) {
+    return kind != OptimizerKind::Sgd;
+}
+
+bool divides_entries(OptimizerKind kind, const TensorInfo& tensor) {
+    return divides_by_size(kind) && !needs_matrix(kind, tensor);
+}
+
 template <class T>
 Optimizer<T>::Optimizer(const ParameterTable& table, OptimizerKind kind, Device& device)
     : table_(table), kind_(kind), device_(device) {

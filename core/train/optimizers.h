@@ -12,6 +12,11 @@
 
 namespace normscope {
 
+/// Whether the optimizer is adamw, adam or muon, which divide a gradient by its size: their ε and β₂ act.
+bool divides_by_size(OptimizerKind kind);
+/// Whether the optimizer keeps second moments of the tensor's entries and divides each by its own.
+bool divides_entries(OptimizerKind kind, const TensorInfo& tensor);
+
 /// The optimizers of a recipe, over the arena. g is the gradient after clipping, lr the schedule's rate.
 ///
 /// adamw  PyTorch's AdamW: decoupled decay p ← p·(1 − lr·wd) on tensors of two or more dimensions (embeddings

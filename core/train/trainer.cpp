@@ -7,6 +7,7 @@
 #include "core/model/batch_hash.h"
 #include "core/model/gradient_ratio.h"
 #include "core/model/sequence_losses.h"
+#include "core/train/bad_place.h"
 #include "core/train/first_bad.h"
 #include "core/train/gate_clip.h"
 #include "core/train/schedule.h"
@@ -232,6 +233,19 @@ typename Trainer<T>::Launched Trainer<T>::launch(std::int64_t step, ThreadPool& 
     return launched;
 }
 
+namespace {
+
+/// The outcome of a gradient that overflows at a loss scale which is not halved again.
+Outcome at_lowest_loss_scale(Outcome outcome, double loss_scale) {
+    if (auto place = read_bad_place(outcome.text)) {
+        place->loss_scale = loss_scale;
+        outcome.text = bad_place_text(*place);
+    }
+    return outcome;
+}
+
+}  // namespace
+
 template <class T>
 bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
     StepNumbers& now = launched.numbers;
@@ -248,6 +262,7 @@ bool Trainer<T>::finish(Launched& launched, ThreadPool& pool) {
 
     if (report.event == StepEvent::Bad) {
         outcome_ = find_divergence(report.loss_scale, pool);
+        if (now.overflowed) outcome_ = at_lowest_loss_scale(std::move(outcome_), report.loss_scale);
     } else if (const auto diverged =
                    verdict_.add(step_, now.loss, now.gradient_ratio, report.event == StepEvent::Skipped)) {
         outcome_ = *diverged;

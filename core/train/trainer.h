@@ -119,6 +119,8 @@ class Trainer {
     /// The update of the next step, by applying and undoing it: state, weights and outcome are restored bit
     /// for bit. All NaN where its update would be skipped.
     UpdateNorms trial_update(ThreadPool&);
+    /// What the last update divided by; nullopt before the first, and of an optimizer that does not divide.
+    std::optional<SecondMoments<T>> second_moments() const;
 
     TrainerState<T> save() const;
     /// The state of a trainer of the same stack.

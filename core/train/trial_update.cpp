@@ -16,9 +16,19 @@ UpdateNorms Trainer<T>::trial_update(ThreadPool& pool) {
     const HostView<T> moved_weights = trained_weights();
     const std::vector<T> after(moved_weights.begin(), moved_weights.end());
     train_.validate_every = validate_every;
+    const std::optional<SecondMoments<T>> moments = second_moments();
     restore(before);
     outcome_ = outcome;
-    return moved ? update_norms<T>(model_.table(), before.parameters, after) : no_update(model_.table());
+    return moved ? update_norms<T>(model_.table(), before.parameters, after, moments ? &*moments : nullptr)
+                 : no_update(model_.table());
+}
+
+template <class T>
+std::optional<SecondMoments<T>> Trainer<T>::second_moments() const {
+    if (!divides_by_size(train_.optimizer.kind) || updates_ == 0) return std::nullopt;
+    const double root_correction = optimizer_numbers(rule_, 0, 0, updates_).root_correction2;
+    return SecondMoments<T>{optimizer_.moment1(), optimizer_.moment2(), root_correction, rule_.eps,
+                            train_.optimizer.kind};
 }
 
 template UpdateNorms Trainer<float>::trial_update(ThreadPool&);

@@ -213,15 +213,81 @@ class FindingsTest : public QObject {
         add(16, -996.7);
         QCOMPARE(sentences(r, 20),
                  QStringList{
-                     "log Z of the logits drifted by -1000 nat, which the loss does not see: -996.7 at step "
-                     "16, 3.3 at step 0"});
+                     "The mean logit of the targets, log Z − loss, drifted by -1000 nat: log Z is -996.7 at "
+                     "step 16, 3.3 at step 0; a shift of all logits together changes no loss"});
         auto& arrays = r.probes["gradients"].back().arrays;
         arrays.push_back({"log_z_spread", {}, {0.52}, {}, "nat"});
         arrays.push_back({"max_logit", {}, {1003}, {}, "nat"});
         QVERIFY(sentences(r, 20).front().endsWith(
-            "3.3 at step 0; over tokens it varies by 0.52, the largest |logit| is 1003"));
+            "changes no loss; over tokens it varies by 0.52, the largest |logit| is 1003"));
         r.probes["gradients"].erase(r.probes["gradients"].begin());  // it does not begin at step 0
         QVERIFY(sentences(r, 20).isEmpty());
+    }
+
+    /// log Z is the loss plus the mean logit of the targets: a model that is sure has both.
+    void logitsThatAreShiftedFromTheStart() {
+        RunData r = sample::run("A");
+        sample::add(r, "gradients", 0, {{"log_z", {}, {1003.3}, {}, "nat"}});
+        r.steps.names = {"loss"};
+        r.steps.columns = {{3.3}};
+        r.steps.step = {0};
+        QCOMPARE(sentences(r, 0).last(),
+                 QString("The mean logit of the targets, log Z − loss, is 1000 at step 0: log Z is 1003 nat "
+                         "at step 0; a shift of all logits together changes no loss"));
+        // Far apart, not shifted.
+        r.steps.columns[0][0] = 990;
+        QVERIFY(!sentences(r, 0).join(' ').contains("log Z"));
+        sample::add(r, "gradients", 9, {{"log_z", {}, {900}, {}, "nat"}});
+        r.steps.step.push_back(9);
+        r.steps.columns[0].push_back(880);
+        QVERIFY(!sentences(r, 9).join(' ').contains("log Z"));
+    }
+
+    /// The group with the largest share; a trial update is not one of the run.
+    void entriesBelowAdamsEps() {
+        RunData r = sample::run("A");
+        Recipe recipe;
+        recipe.train.optimizer.clip = 1e-6;
+        r.recipe = recipe;
+        sample::add(r, "updates", 4, {sample::vector("under_eps", {0.2, 0.49, std::nan("")})});
+        r.probes["updates"].back().labels["groups"] = {"embedding", "blocks.0.attn", "norms"};
+        QVERIFY(sentences(r, 4).isEmpty());
+        r.probes["updates"].back().arrays[0].data[1] = 0.75;
+        QCOMPARE(sentences(r, 4), QStringList{"Adam divides by ε 10⁻⁸ in 75 % of the entries of layer 1 attn "
+                                              "at step 4: there √v̂ is below it"});
+        r.steps.names = {"grad_norm"};
+        r.steps.columns = {{3, 2, 1e-7}};
+        r.steps.step = {0, 1, 2};
+        QVERIFY(sentences(r, 4).last().endsWith(
+            "; clipping at 10⁻⁶ made the gradient 2.5×10⁶ times smaller (median of the clipped steps)"));
+        r.probes["updates"].back().labels["update"] = {"a trial"};
+        QVERIFY(!sentences(r, 4).join(' ').contains("Adam divides"));
+    }
+
+    void gainsThatBlocksClamp() {
+        RunData r = sample::run("A");
+        sample::add(r, "mismatch", 4, {sample::vector("mxe4m3_gamma_clamped", {0.01, 0.04, std::nan("")})});
+        r.probes["mismatch"].back().labels["sites"] = {"blocks.0.attn.norm_in", "blocks.0.ffn.norm_in",
+                                                       "final_norm"};
+        QVERIFY(sentences(r, 4).isEmpty());
+        r.probes["mismatch"].back().arrays[0].data[1] = 0.375;
+        QCOMPARE(sentences(r, 4),
+                 QStringList{"γ of layer 1 ffn.norm_in in MX E4M3, blocks of 32: 38 % of its entries are "
+                             "above the largest number of their block and would be clamped, at step 4"});
+        r.probes["mismatch"].back().labels["sites"].pop_back();  // a foreign file
+        QVERIFY(sentences(r, 4).isEmpty());
+    }
+
+    /// 256² is above 65504, 255² is not. Gradients are no input of a norm.
+    void squaresAboveTheLargestNumberOfHalf() {
+        RunData r = sample::run("A");
+        sample::add(r, "ranges", 4, {sample::vector("amax", {1e5, 255, 3})});
+        r.probes["ranges"].back().labels["places"] = {"grad.hidden.0", "hidden.1", "hidden.2"};
+        QVERIFY(sentences(r, 4).isEmpty());
+        r.probes["ranges"].back().arrays[0].data[1] = 256;
+        QCOMPARE(sentences(r, 4),
+                 QStringList{"A norm that keeps its statistics in FP16 would overflow: the largest |x| of "
+                             "hidden state 1 is 256 at step 4, its square is above 65504"});
     }
 
     void shortcutsThatCarryNextToNothing() {

@@ -63,8 +63,13 @@ Sample sample_of(const ProbeInfo& probe, const Transformer<T>& model, const std:
     ThreadPool pool(threads);
     ProbeInput<T> input(model, batch, pool, 0);
     input.update = [&] {
-        UpdateNorms norms{update_groups(model.table()), {}, "made up"};
-        for (std::size_t i = 0; i < norms.groups.size(); ++i) norms.ratio.push_back(0.1 * double(i + 1));
+        UpdateNorms norms = no_update(model.table());
+        norms.made_by = "made up";
+        for (std::size_t i = 0; i < norms.groups.size(); ++i) {
+            norms.ratio[i] = 0.1 * double(i + 1);
+            norms.under_eps[i] = 0.01 * double(i + 1);
+            norms.bf16_unmoved[i] = 0.02 * double(i + 1);
+        }
         return norms;
     };
     input.only[probe.id] = PlaceSelection::parse(only, "only");
@@ -292,8 +297,8 @@ class SelectionTest : public QObject {
         std::vector<double> after = before;
         for (double& v : after) v *= 1.5;
         const auto only = PlaceSelection::parse("blocks.1, norms", "only");
-        const UpdateNorms whole = update_norms<double>(table, before, after),
-                          part = update_norms<double>(table, before, after, only);
+        const UpdateNorms whole = update_norms<double>(table, before, after, nullptr),
+                          part = update_norms<double>(table, before, after, nullptr, only);
         QCOMPARE(part.groups, whole.groups);
         for (std::size_t i = 0; i < whole.ratio.size(); ++i) {
             if (only.contains(whole.groups[i]))

@@ -48,6 +48,36 @@ double ratio(const Checkpoint& before, const Checkpoint& after, const std::vecto
     return std::sqrt(moved / length);
 }
 
+/// To the nearest number with 8 significant bits, ties to even, by arithmetic.
+double bf16(double x) {
+    if (x == 0) return 0;
+    int exponent = 0;
+    std::frexp(static_cast<float>(x), &exponent);
+    const double unit = std::ldexp(1.0, std::max(exponent, -125) - 8);
+    return std::nearbyint(static_cast<double>(static_cast<float>(x)) / unit) * unit;
+}
+
+/// The shares of a group: √v̂ < ε of the entries with moments, bf16(bf16(θ) + Δθ) = bf16(θ) of the others than
+/// Δθ = 0.
+std::pair<double, double> shares(const Checkpoint& before, const Checkpoint& after,
+                                 const std::vector<std::string>& names, int updates,
+                                 const OptimizerSpec& optimizer) {
+    const auto from = numbers(before.params), to = numbers(after.params), first = numbers(after.moment1),
+               second = numbers(after.moment2);
+    double driven = 0, under = 0, changed = 0, unmoved = 0;
+    for (const std::string& name : names)
+        for (std::size_t i = 0; i < from.at(name).size(); ++i) {
+            const double change = to.at(name)[i] - from.at(name)[i], old = bf16(from.at(name)[i]);
+            changed += change != 0;
+            unmoved += change != 0 && bf16(old + change) == old;
+            if (optimizer.kind == OptimizerKind::Sgd) continue;
+            const double v = second.at(name)[i] / (1 - std::pow(optimizer.betas[1], updates));
+            driven += first.at(name)[i] != 0 || v != 0;
+            under += (first.at(name)[i] != 0 || v != 0) && std::sqrt(v) < optimizer.eps;
+        }
+    return {under / driven, unmoved / changed};
+}
+
 }  // namespace
 
 class UpdatesTest : public QObject {
@@ -57,9 +87,10 @@ class UpdatesTest : public QObject {
 
     static void add_recipes() {
         QTest::addColumn<QString>("more");
-        QTest::newRow("fp32") << "}";
-        QTest::newRow("fp64, gates") << R"(, "gpas": {"enabled": true}}, "precision": "fp64")";
-        QTest::newRow("bf16") << R"(}, "precision": "bf16")";
+        QTest::newRow("fp32") << R"(}, "optimizer": {"eps": 1e-3})";
+        QTest::newRow("fp64, gates")
+            << R"(, "gpas": {"enabled": true}}, "precision": "fp64", "optimizer": {"eps": 1e-3})";
+        QTest::newRow("bf16") << R"(}, "precision": "bf16", "optimizer": {"eps": 1e-3})";
         QTest::newRow("fp16, sgd") << R"(}, "precision": "fp16", "optimizer": {"kind": "sgd"})";
     }
 
@@ -92,6 +123,17 @@ class UpdatesTest : public QObject {
                               attn + "bv", attn + "bo"}));
             QVERIFY(close(2, {ffn + "w1", ffn + "b1", ffn + "w2", ffn + "b2"}));
             QVERIFY(close(groups.size() - 1, {"head.weight"}));
+            const auto expected = shares(before, after,
+                                         {attn + "wq", attn + "wk", attn + "wv", attn + "wo", attn + "bq",
+                                          attn + "bk", attn + "bv", attn + "bo"},
+                                         step + 1, experiment.recipe().train.optimizer);
+            const double under = sample.find("under_eps")->data[3],
+                         unmoved = sample.find("bf16_unmoved")->data[3];
+            QVERIFY(under == expected.first || (std::isnan(under) && std::isnan(expected.first)));
+            QVERIFY2(std::abs(unmoved - expected.second) < 1e-12,
+                     qPrintable(QString("%1 %2").arg(unmoved).arg(expected.second)));
+            QVERIFY(std::isnan(under) || (under > 0 && under < 1));
+            QVERIFY(unmoved > 0 && unmoved < 1);
             if (groups.size() == 8) QCOMPARE(std::isnan(found[6]), step == 0);  // gates start at zero
         }
     }

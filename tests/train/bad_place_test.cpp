@@ -158,7 +158,7 @@ class BadPlaceTest : public QObject {
     }
 
     void theTextIsReadBack() {
-        BadPlace place{212, 6, "attn.scores", 37, "head 2, key 9", -70130, 65504, "-inf"};
+        BadPlace place{212, 6, "attn.scores", 37, "head 2, key 9", -70130, 65504, NAN, "-inf"};
         const std::string text =
             "step 212 · layer 7 attn.scores · row 37, head 2, key 9: |-70130| > 65504 · -inf";
         QCOMPARE(bad_place_text(place), text);
@@ -170,8 +170,15 @@ class BadPlaceTest : public QObject {
         // Of earlier versions.
         const auto old = read_bad_place("step 12 · L7 ffn.w2 · inf");
         QVERIFY(old && old->layer == 6 && old->operation == "ffn.w2" && old->row == -1);
-        for (const char* other : {"", "step 3 · loss · 4", "median of 20 losses", "step x · head · inf",
-                                  "step 1 · layer 0 head · inf", "step 1 · head · row 3: 4 · inf"})
+        place.loss_scale = 0x1p-14;
+        const auto lowest = read_bad_place(bad_place_text(place));
+        QVERIFY2(bad_place_text(place).ends_with(" · at the lowest loss scale 6.10352e-05 · -inf"),
+                 bad_place_text(place).c_str());
+        QVERIFY(lowest && lowest->row == 37 && std::abs(lowest->loss_scale * 16384 - 1) < 1e-5);
+        for (const char* other :
+             {"step 1 · head · at the lowest loss scale x · inf", "step 1 · head · row 3 · row 3 · inf", "",
+              "step 3 · loss · 4", "median of 20 losses", "step x · head · inf",
+              "step 1 · layer 0 head · inf", "step 1 · head · row 3: 4 · inf"})
             QVERIFY2(!read_bad_place(other), other);
     }
 

@@ -69,14 +69,6 @@ std::optional<Profile> profileOf(const ProbeResult& sample, const std::string& a
     return std::nullopt;
 }
 
-void makeProfileLinear(Figure& figure, bool over_steps) {
-    if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);  // the strip of ratios
-    for (Plot& plot : figure.plots) {
-        plot.y.scale = Scale::Linear;
-        plot.references.push_back({Qt::Horizontal, 0, QString()});
-    }
-}
-
 QString described(const ShownSample& shown, const Profile& profile) {
     double low = INFINITY, high = -INFINITY;
     for (const double v : profile.y)
@@ -130,7 +122,7 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
         }
         figure.summary = QString("%1 %2. %3").arg(figure.quantity, figure.subtitle, parts.join("; "));
     }
-    if (quantity->linear) makeProfileLinear(figure, over_steps);
+    if (quantity->linear) makeLinear(figure, over_steps);
     return figure;
 }
 

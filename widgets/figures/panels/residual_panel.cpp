@@ -23,15 +23,6 @@ std::optional<Profile> branchProfile(const ProbeResult& sample, const std::strin
     return profile;
 }
 
-/// A cosine has a sign: linear axis, no ratio strip.
-void makeLinear(Figure& figure, bool over_steps) {
-    if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);
-    for (Plot& plot : figure.plots) {
-        plot.y.scale = Scale::Linear;
-        plot.references.push_back({Qt::Horizontal, 0, QString()});
-    }
-}
-
 QString described(const ShownSample& shown, const Profile& profile, const QString& what) {
     double low = INFINITY, high = -INFINITY;
     for (const double v : profile.y)

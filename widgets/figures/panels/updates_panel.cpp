@@ -14,15 +14,42 @@ namespace {
 
 constexpr const char* kAfterTheDepth[] = {"head", "norms", "scales"};
 
+/// A choice of the panel.
+struct Quantity {
+    const char* option;
+    const char* array;
+    const char* title;
+    const char* formula;
+    bool share;  ///< 0 to 1
+};
+constexpr Quantity kQuantities[] = {
+    {"ratio", "update_ratio", "‖Δθ‖ ÷ ‖θ‖",
+     "‖θ after the step − θ before it‖₂/‖θ before it‖₂ over the tensors of a group", false},
+    {"under_eps", "under_eps", "share of entries with √v̂ < ε",
+     "v̂: Adam's mean squared gradient after clipping, without its bias. Below ε the update of an entry "
+     "shrinks with its gradient. Entries without any gradient so far are not counted",
+     true},
+    {"bf16_unmoved", "bf16_unmoved", "share of entries that BF16 alone would not move",
+     "bf16(bf16(θ) + Δθ) = bf16(θ), of the entries with Δθ ≠ 0: what weights without a float32 master copy "
+     "would lose. Here the optimizer updates float32 weights",
+     true},
+};
+
+const Quantity& quantityOf(const std::string& option) {
+    for (const Quantity& quantity : kQuantities)
+        if (option == quantity.option) return quantity;
+    return kQuantities[0];
+}
+
 /// One sample by its group names; empty where label and array do not fit.
 struct Groups {
     Profile along;  ///< embedding and sub-layers
     std::vector<std::pair<QString, double>> after;
 };
 
-std::optional<Groups> groupsOf(const ProbeResult& sample) {
+std::optional<Groups> groupsOf(const ProbeResult& sample, const std::string& quantity) {
     const auto names = sample.labels.find("groups");
-    const NamedArray* ratio = arrayOf(sample, "update_ratio", 1);
+    const NamedArray* ratio = arrayOf(sample, quantity.c_str(), 1);
     if (names == sample.labels.end() || !ratio || ratio->data.size() != names->second.size())
         return std::nullopt;
     Groups groups;
@@ -45,19 +72,20 @@ std::optional<Groups> groupsOf(const ProbeResult& sample) {
     return groups;
 }
 
-std::optional<Profile> alongDepth(const ProbeResult& sample) {
-    const auto groups = groupsOf(sample);
+std::optional<Profile> alongDepth(const ProbeResult& sample, const std::string& quantity) {
+    const auto groups = groupsOf(sample, quantity);
     if (!groups) return std::nullopt;
     return groups->along;
 }
 
 /// Groups without a depth are placed after the last layer, each at a tick of its name.
-void drawAfterTheDepth(Figure& figure, const PanelInput& input, const std::string& probe) {
+void drawAfterTheDepth(Figure& figure, const PanelInput& input, const std::string& probe,
+                       const std::string& quantity) {
     Plot& plot = figure.plots.front();
     int depth = 0;
     std::vector<std::pair<const ShownSample, Groups>> shown_groups;
     for (const ShownSample& shown : shownSamples(input, probe))
-        if (auto groups = groupsOf(*shown.sample)) {
+        if (auto groups = groupsOf(*shown.sample, quantity)) {
             depth = std::max(depth, groups->along.depth);
             shown_groups.emplace_back(shown, std::move(*groups));
         }
@@ -89,7 +117,8 @@ void drawAfterTheDepth(Figure& figure, const PanelInput& input, const std::strin
 }
 
 /// The same groups over the steps, in the plot of each run.
-void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::string& probe) {
+void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::string& probe,
+                       const std::string& quantity) {
     auto plot = figure.plots.begin();
     for (std::size_t i = 0; i < input.runs.size() && plot != figure.plots.end(); ++i) {
         const auto samples = input.runs[i]->probes.find(probe);
@@ -100,7 +129,7 @@ void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::strin
             curve.role = {Role::Kind::Run, int(i), 0};
             for (const ProbeResult& sample : samples->second) {
                 if (input.exploring && sample.step > 0) break;
-                const auto groups = groupsOf(sample);
+                const auto groups = groupsOf(sample, quantity);
                 if (!groups) continue;
                 for (const auto& [group, value] : groups->after)
                     if (group == name) {
@@ -118,7 +147,13 @@ void drawAfterTheSteps(Figure& figure, const PanelInput& input, const std::strin
 }  // namespace
 
 PanelInfo updatesPanel() {
-    return {"updates", "Updates", {"updates"}, {depthOrStepOption()}, &buildUpdates, false, true};
+    return {"updates",
+            "Updates",
+            {"updates"},
+            {{"quantity", "Quantity", {"ratio", "under_eps", "bf16_unmoved"}}, depthOrStepOption()},
+            &buildUpdates,
+            false,
+            true};
 }
 
 Figure buildUpdates(const PanelInput& input) {
@@ -126,24 +161,28 @@ Figure buildUpdates(const PanelInput& input) {
     const PanelOptions options = resolveOptions(panel, input.options);
 
     Figure figure = startFigure(panel);
-    figure.quantity = "‖Δθ‖ ÷ ‖θ‖";
-    figure.formula =
-        "‖θ after the step − θ before it‖₂/‖θ before it‖₂ over the tensors of a group: the embeddings, the "
-        "matrices and biases of each sub-layer, the head, all norms, and branch scales with gates. It is "
-        "the update that this step of the run makes, on its training batch, decay and clipping included; "
-        "while exploring, the first step, applied and undone. A step whose update was skipped has no value.";
+    const Quantity& shown_quantity = quantityOf(options.at("quantity"));
+    figure.quantity = shown_quantity.title;
+    figure.formula = QString(shown_quantity.formula) +
+                     ". Groups: the embeddings, the matrices and biases of each sub-layer, the head, all "
+                     "norms, and branch scales with gates. It is the update that this step of the run makes, "
+                     "on its training batch, decay and clipping included; while exploring, the first step, "
+                     "applied and undone. A step whose update was skipped has no value.";
     figure.source = "measured; no paper's bound";
 
+    const std::string array = shown_quantity.array;
+    const auto profile = [&](const ProbeResult& sample) { return alongDepth(sample, array); };
     if (options.at("x") == "step") {
-        drawOverSteps(figure, input, panel.probes.front(), alongDepth);
-        drawAfterTheSteps(figure, input, panel.probes.front());
+        drawOverSteps(figure, input, panel.probes.front(), profile);
+        drawAfterTheSteps(figure, input, panel.probes.front(), array);
+        if (shown_quantity.share) makeLinear(figure, true);
         return figure;
     }
-    drawOverDepth(figure, input, panel.probes.front(), alongDepth);
+    drawOverDepth(figure, input, panel.probes.front(), profile);
     if (figure.plots.empty()) return figure;
     QStringList parts;
     for (const ShownSample& shown : shownSamples(input, panel.probes.front())) {
-        const auto p = alongDepth(*shown.sample);
+        const auto p = alongDepth(*shown.sample, array);
         if (!shown.own() || !p) continue;
         const auto finite = [](double v) { return std::isfinite(v); };
         const auto first = std::find_if(p->y.begin(), p->y.end(), finite);
@@ -153,7 +192,8 @@ Figure buildUpdates(const PanelInput& input) {
                                                       : "%1: %2 first, %3 last of those measured")
                      .arg(nameOf(*shown.run), brief(*first), brief(*last));
     }
-    drawAfterTheDepth(figure, input, panel.probes.front());
+    drawAfterTheDepth(figure, input, panel.probes.front(), array);
+    if (shown_quantity.share) makeLinear(figure, false);
     figure.summary = QString("%1 %2. %3").arg(figure.title, figure.subtitle, parts.join("; "));
     return figure;
 }

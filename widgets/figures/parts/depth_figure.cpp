@@ -226,6 +226,14 @@ void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& p
     annotateMissing(figure, input, probe, drawn);
 }
 
+void makeLinear(Figure& figure, bool over_steps) {
+    if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);
+    for (Plot& plot : figure.plots) {
+        plot.y.scale = Scale::Linear;
+        plot.references.push_back({Qt::Horizontal, 0, QString()});
+    }
+}
+
 PanelOption depthOrStepOption() {
     return {"x", "Horizontal axis", {"depth", "step"}};
 }

@@ -45,6 +45,9 @@ void addRunTexts(Plot& plot, const std::vector<Chip>& texts);
 void drawOverSteps(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile);
 
+/// Linear axes with a line at 0 and no strip of ratios: of values that may be zero or negative.
+void makeLinear(Figure& figure, bool over_steps);
+
 /// The option "x" of panels over the depth: "depth" or "step".
 PanelOption depthOrStepOption();
 

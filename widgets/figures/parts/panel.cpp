@@ -81,6 +81,9 @@ QString optionTitle(const std::string& value) {
         {"heaviest_norm", "heaviest token ÷ mean"},
         {"max_logit", "largest |logit|"},
         {"sink_mass", "mass on the first token"},
+        {"ratio", "‖Δθ‖ ÷ ‖θ‖"},
+        {"under_eps", "√v̂ < ε"},
+        {"bf16_unmoved", "unmoved in BF16"},
         {"branch_ratio", "‖branch‖ ÷ ‖x‖"},
         {"branch_cosine", "cos(branch, x)"},
     };
