@@ -3,9 +3,12 @@
 
 #include "app/cli/pages/options_table.h"
 #include "core/base/error.h"
+#include "core/gallery/findings.h"
 #include "core/session/session.h"
+#include "core/sweep/sweep_spec.h"
 #include "widgets/export/figure_exporter.h"
 #include "widgets/figures/csv.h"
+#include "widgets/figures/gallery/gallery_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/save_bytes.h"
 #include "widgets/figures/spec/figure_spec.h"
@@ -34,10 +37,10 @@ constexpr const char* kDefaultPanel = "growth";
 struct FigureArguments {
     std::vector<std::string> sessions, runs, options, ranges;
     std::string out, csv, spec, save_spec;
-    Word panel, size, legend, x, y, theme, group_by, band, multiples, ratio, title, text;
+    Word gallery, panel, size, legend, x, y, theme, group_by, band, multiples, ratio, title, text;
     std::optional<std::int64_t> step;
     std::optional<double> font_pt;
-    std::optional<int> dpi;
+    std::optional<int> dpi, measure;
 };
 
 std::pair<double, double> twoNumbers(const std::string& text, char separator, const std::string& where,
@@ -187,12 +190,48 @@ void saveSpec(FigureSpec spec, const std::string& path) {
     widgets::saveBytes(file, widgets::figureSpecToJson(spec));
 }
 
+/// The entry of --gallery by its id, or from its file.
+GalleryEntry galleryEntryOf(const std::string& word) {
+    if (QString::fromStdString(word).endsWith(QLatin1String(".json"))) return load_gallery_entry(word);
+    const GalleryEntry* entry = find_gallery_entry(word);
+    if (!entry)
+        throw InputError("--gallery", "\"" + word + "\" is not known", "an id of `gallery`, or FILE.json");
+    return *entry;
+}
+
+/// Of a folder that `gallery` or the window filled.
+widgets::Figure galleryFigureOf(const FigureSpec& spec, const FigureArguments& given, QString& metadata) {
+    const GalleryEntry entry = galleryEntryOf(*given.gallery);
+    const int measure = given.measure.value_or(1), count = static_cast<int>(entry.measures.size());
+    if (measure < 1 || measure > count)
+        throw InputError("--measure", std::to_string(measure) + " is not one of the entry's measures",
+                         "1 to " + std::to_string(count));
+    if (spec.sessions.size() != 1)
+        throw InputError("sessions", "one folder is needed with --gallery", "that of the entry's sweep");
+    const std::string folder = spec.sessions.front().toStdString();
+    if (!QFileInfo::exists(spec.sessions.front() + "/sweep.json"))
+        throw InputError(folder, "holds no sweep",
+                         "the folder of the entry: OUT/ID of `gallery ID --out OUT`");
+    metadata = QString::fromStdString(sweep_json(entry.sweep));
+    return widgets::galleryFigure(entry, read_gallery_result(entry, folder, [](const auto& work) { work(); }),
+                                  static_cast<std::size_t>(measure - 1));
+}
+
+widgets::Figure figureOfRuns(const FigureSpec& spec, QString& metadata) {
+    std::vector<RunData> runs = runsOf(spec);
+    metadata = widgets::recipesOf(spec, runs);
+    return widgets::figureOf(spec, std::move(runs));
+}
+
 void draw(const FigureArguments& given) {
     const FigureSpec spec = specOf(given);
-    std::vector<RunData> runs = runsOf(spec);
+    if (given.measure && !given.gallery)
+        throw InputError("--measure", "has no effect on a panel", "with --gallery ID");
+    if (given.gallery && !given.save_spec.empty())
+        throw InputError("--save-spec", "cannot hold a figure of --gallery", "without --gallery");
     widgets::ExportOptions paper = spec.paper;
-    paper.metadata = widgets::recipesOf(spec, runs);
-    const widgets::Figure figure = widgets::figureOf(spec, std::move(runs));
+    const widgets::Figure figure =
+        given.gallery ? galleryFigureOf(spec, given, paper.metadata) : figureOfRuns(spec, paper.metadata);
     if (!given.out.empty()) {
         const QString out = QString::fromStdString(given.out);
         paper.format = widgets::formatOf(out);
@@ -219,6 +258,10 @@ void addOptions(CLI::App& app, FigureArguments& given) {
     app.add_option("sessions", given.sessions, "Sessions or recordings; several are drawn together");
     app.add_option("--panel", given.panel,
                    panelIds([](const widgets::PanelInfo&) { return true; }, " (default)"));
+    app.add_option("--gallery", given.gallery,
+                   "The figure of a measure of this entry, ID or FILE.json, from the folder of its sweep, "
+                   "instead of a panel of sessions");
+    app.add_option("--measure", given.measure, "With --gallery: which, from 1; default the first");
     app.add_option("--out", given.out, "The file to write: .svg, .pdf or .png");
     app.add_option("--csv", given.csv, "Also, or only, the values shown");
     app.add_option("--spec", given.spec,

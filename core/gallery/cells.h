@@ -26,6 +26,8 @@ class Cells {
     const std::vector<std::uint64_t>& seeds() const { return seeds_; }
     std::optional<double> value(const GalleryCell& cell, const GalleryQuantity& quantity,
                                 std::uint64_t seed) const;
+    /// The run of a cell with a seed that judges, at what the cell chose; nullopt where there is none.
+    std::optional<std::size_t> run_of(const GalleryCell& cell, std::uint64_t seed) const;
     /// What a cell chose; null without a choice and before it is made.
     const ChosenValues* chosen(const GalleryCell& cell) const;
     GalleryArm arm(const GalleryCell& cell) const;
@@ -35,9 +37,6 @@ class Cells {
     std::optional<bool> learned(const GalleryCell& cell) const;
 
   private:
-    /// The run of a cell with a seed that judges, at what the cell chose; nullopt where there is none.
-    std::optional<std::size_t> run_of(const GalleryCell& cell, std::uint64_t seed) const;
-
     const GalleryEntry& entry_;
     const std::map<std::size_t, GalleryValues>& values_;
     SweepResults results_;

@@ -253,6 +253,7 @@ GalleryResult read_gallery_result(const GalleryEntry& entry, const std::string& 
     GalleryResult result;
     result.total = entry.sweep.trained_runs();
     std::map<std::size_t, GalleryValues> values;
+    std::map<std::size_t, std::vector<LeadScan>> scans;
     std::vector<SweepRow> rows;
     if (std::filesystem::exists(folder + "/sweep.json")) {
         SweepResults sweep = read_sweep(folder);
@@ -266,11 +267,13 @@ GalleryResult read_gallery_result(const GalleryEntry& entry, const std::string& 
             files([&] { session = open_session(path); });
             if (session.runs.size() != 1) throw InputError(path, "holds another number of runs", "one");
             values[row.run] = gallery_values(entry, session.runs.front(), row);
+            scans[row.run] = lead_scans(entry, session.runs.front());
         }
         rows = std::move(sweep.rows);
     }
     const Cells cells(entry, values, rows);
     result.findings = findings_of(entry, cells);
+    result.pictures = gallery_pictures(entry, cells, scans);
     for (const GalleryCell& cell : cells.all()) result.arms.push_back(cells.arm(cell));
     return result;
 }

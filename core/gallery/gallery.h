@@ -80,6 +80,7 @@ struct GalleryMeasure {
     struct Points {
         GalleryQuantity x, y;
         double times = 1;
+        bool operator==(const Points&) const = default;
     };
     std::vector<Points> points{};
     ScatterStatistic statistic = ScatterStatistic::Pearson;

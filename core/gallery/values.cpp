@@ -3,6 +3,7 @@
 #include "core/base/nan.h"
 #include "core/base/statistics.h"
 #include "core/gallery/findings.h"
+#include "core/gallery/lead_samples.h"
 #include "core/model/batch_hash.h"
 #include "core/recipe/keys.h"
 #include "core/sweep/statistics/lead.h"
@@ -91,13 +92,7 @@ std::map<std::int64_t, double> series_of(const SweepScalar& scalar, const RunDat
 
 std::optional<double> lead_value(const GalleryQuantity& quantity, const RunData& recorded) {
     using Value = GalleryQuantity::LeadValue;
-    const auto ahead = series_of(quantity.ahead, recorded), of = series_of(quantity.scalar, recorded);
-    std::vector<double> x, y;
-    for (const auto& [step, value] : ahead)
-        if (const auto other = of.find(step); other != of.end()) {
-            x.push_back(value);
-            y.push_back(other->second);
-        }
+    const auto [x, y] = lead_samples(quantity, recorded);
     double value = kNaN;
     if (quantity.lead == Value::Lag || quantity.lead == Value::Correlation ||
         quantity.lead == Value::Significant) {
@@ -162,6 +157,17 @@ std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& r
 }
 
 }  // namespace
+
+LeadSamples lead_samples(const GalleryQuantity& lead, const RunData& recorded) {
+    const auto ahead = series_of(lead.ahead, recorded), behind = series_of(lead.scalar, recorded);
+    LeadSamples samples;
+    for (const auto& [step, value] : ahead)
+        if (const auto other = behind.find(step); other != behind.end()) {
+            samples.ahead.push_back(value);
+            samples.behind.push_back(other->second);
+        }
+    return samples;
+}
 
 GalleryValues gallery_values(const GalleryEntry& entry, const RunData& recorded, const SweepRow& row) {
     GalleryValues values;

@@ -272,6 +272,13 @@ class ProgramTest : public QObject {
         QTest::newRow("no session") << QStringList{"figure", "--out", "x.svg"} << "SESSION.h5";
         QTest::newRow("no spec") << QStringList{"figure", "--spec", "/nowhere.json", "--out", "x.svg"}
                                  << "/nowhere.json";
+        QTest::newRow("gallery entry") << base + QStringList{"--gallery", "b-nothing"} << "b-nothing";
+        QTest::newRow("gallery folder") << base + QStringList{"--gallery", "b-exp3-arms"} << "holds no sweep";
+        QTest::newRow("gallery measure")
+            << base + QStringList{"--gallery", "b-exp3-arms", "--measure", "9"} << "1 to 6";
+        QTest::newRow("measure alone") << base + QStringList{"--measure", "2"} << "--gallery";
+        QTest::newRow("gallery specification")
+            << base + QStringList{"--gallery", "b-exp3-arms", "--save-spec", "x.json"} << "--save-spec";
         QTest::newRow("no target") << QStringList{"figure", session_} << "--out";
         QTest::newRow("no file") << QStringList{"figure", "/nowhere.h5", "--out", "x.svg"} << "/nowhere.h5";
         const QString crashing = QStringLiteral(NORMSCOPE_SOURCE_DIR "/tests/session/crashing/event-list.h5");

@@ -3,6 +3,8 @@
 #include "core/gallery/findings.h"
 
 #include "core/backend/shared/counter_rng.h"
+#include "core/gallery/cells.h"
+#include "core/gallery/picture.h"
 #include "core/recipe/recipe_text.h"
 #include "tests/support/test_main.h"
 
@@ -408,6 +410,40 @@ class FindingsTest : public QObject {
         QVERIFY(close(value(Value::Lift).value(), *value(Value::Precision) / *value(Value::BaseRate)));
         lead.largest_lag = 17;  // too few samples
         QCOMPARE(value(Value::Lag), std::optional<double>());
+    }
+
+    /// What a figure draws: pairs of the same seed, points with their series, a scan for each seed.
+    void picturesHaveTheValuesOfTheRuns() {
+        const std::vector<double> losses{1, 2, 3, 4, 5, 6};
+        GalleryMeasure difference = measure_of(Effect::Difference, Side::Above, 0),
+                       value = measure_of(Effect::Value, Side::Above, 0), scatter = difference,
+                       lead = value;
+        scatter.effect = Effect::Scatter;
+        scatter.of = scatter.against = {};
+        scatter.points = {{scatter.quantity, scatter.quantity, 0.5}};
+        lead.quantity.kind = Kind::Lead;
+        lead.quantity.largest_lag = 4;
+        const GalleryEntry entry = entry_of({difference, value, scatter, lead});
+        std::map<std::size_t, GalleryValues> values;
+        for (std::size_t i = 0; i < losses.size(); ++i)
+            if (i != 4) values[i] = GalleryValues(entry.quantities().size(), losses[i]);
+        LeadScan scan;
+        scan.level = 0.25;
+        const auto pictures =
+            gallery_pictures(entry, Cells(entry, values, {}), {{3, {scan}}, {0, {LeadScan()}}});
+        QCOMPARE(pictures.size(), std::size_t{4});
+        QCOMPARE(pictures[0].pairs.size(), std::size_t{2});  // seed 43 of post has not ended
+        QCOMPARE(pictures[0].pairs[1].seed, std::uint64_t{44});
+        QCOMPARE(pictures[0].pairs[1].of, 6.0);
+        QCOMPARE(pictures[0].pairs[1].against, 3.0);
+        QCOMPARE(pictures[1].pairs.size(), std::size_t{2});
+        QVERIFY(std::isnan(pictures[1].pairs[0].against) && pictures[1].pairs[0].of == 4);
+        QCOMPARE(pictures[2].points.size(), std::size_t{5});
+        QCOMPARE(pictures[2].points.front().x, 0.5);
+        QCOMPARE(pictures[2].points.front().series, std::string("final loss, stack.scheme=pre"));
+        QCOMPARE(pictures[3].scans.size(), std::size_t{1});  // that of post alone
+        QCOMPARE(pictures[3].scans[0].seed, std::uint64_t{42});
+        QCOMPARE(pictures[3].scans[0].scan.level, 0.25);
     }
 
     void texts() {

@@ -2,19 +2,25 @@
 #include "widgets/gallery/gallery_details.h"
 
 #include "core/gallery/recipe_distance.h"
+#include "widgets/figures/gallery/gallery_figure.h"
 #include "widgets/gallery/gallery_measures.h"
 #include "widgets/gallery/gallery_texts.h"
 #include "widgets/plots/glyph.h"
+#include "widgets/plots/plot_view.h"
+#include "widgets/plots/theme.h"
 
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <algorithm>
 
 namespace normscope::widgets {
 
 namespace {
+
+constexpr int kFigureHeight = 260;  // px
 
 QLabel* label(QWidget* parent, const char* name, int px) {
     auto* made = new QLabel(parent);
@@ -83,6 +89,12 @@ GalleryDetails::GalleryDetails(QWidget* parent)
     sweep_ = label(inside, "gallerySweep", 11);
     sweep_->setForegroundRole(QPalette::PlaceholderText);
     measures_ = new GalleryMeasures(inside);
+    figure_ = new PlotView(inside);
+    figure_->setObjectName(QStringLiteral("galleryFigure"));
+    figure_->setAccessibleName(tr("Figure of the selected measure"));
+    figure_->setFixedHeight(kFigureHeight);
+    export_ = button(inside, "galleryExport");
+    export_->setText(tr("Export this figure …"));
     arms_ = label(inside, "galleryArms", 11);
     recipe_ = label(inside, "galleryRecipe", 11);
     recipe_->setTextFormat(Qt::RichText);
@@ -93,6 +105,8 @@ GalleryDetails::GalleryDetails(QWidget* parent)
     texts->addWidget(statement_);
     texts->addWidget(sweep_);
     texts->addWidget(measures_);
+    texts->addWidget(figure_);
+    texts->addWidget(export_, 0, Qt::AlignLeft);
     texts->addWidget(arms_);
     texts->addWidget(recipe_);
     texts->addStretch(1);
@@ -122,6 +136,27 @@ GalleryDetails::GalleryDetails(QWidget* parent)
     connect(again_, &QPushButton::clicked, this, [this] { Q_EMIT runAgainRequested(QString(id_)); });
     connect(map_, &QPushButton::clicked, this, [this] { Q_EMIT sweepRequested(QString(id_)); });
     connect(remove_, &QPushButton::clicked, this, [this] { Q_EMIT removeRequested(QString(id_)); });
+    connect(export_, &QPushButton::clicked, this, [this] { Q_EMIT exportRequested(QString(id_)); });
+    connect(measures_, &QTableWidget::currentCellChanged, this, &GalleryDetails::showFigure);
+    followTheme();
+}
+
+void GalleryDetails::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) followTheme();
+}
+
+void GalleryDetails::followTheme() {
+    const bool dark = palette().color(QPalette::Window).lightness() < 128;
+    figure_->setTheme(Theme::make(dark ? Theme::Kind::Dark : Theme::Kind::Light));
+}
+
+void GalleryDetails::showFigure() {
+    figure_->setVisible(!figures_.empty());
+    export_->setVisible(!figures_.empty());
+    if (figures_.empty()) return;
+    const auto selected = static_cast<std::size_t>(std::max(0, measures_->currentRow()));
+    figure_->setFigure(figures_[std::min(selected, figures_.size() - 1)]);
 }
 
 void GalleryDetails::setRow(const GalleryRow* row) {
@@ -136,7 +171,13 @@ void GalleryDetails::setRow(const GalleryRow* row) {
     }
     id_ = id;
     if (!row) return;
-    measures_->setMeasures(row->entry.measures, row->state.result.findings);
+    figures_.clear();
+    const GalleryResult& result = row->state.result;
+    if (result.ended > 0 && result.pictures.size() == row->entry.measures.size())
+        for (std::size_t i = 0; i < result.pictures.size(); ++i)
+            figures_.push_back(std::make_shared<const Figure>(galleryFigure(row->entry, result, i)));
+    measures_->setMeasures(row->entry.measures, result.findings);
+    showFigure();
     QStringList arms;
     for (const GalleryArm& arm : row->state.result.arms)
         if (arm.loss) arms << armText(arm);

@@ -3,6 +3,8 @@
 
 #include <QString>
 #include <QWidget>
+#include <memory>
+#include <vector>
 
 class QLabel;
 class QPushButton;
@@ -10,11 +12,13 @@ class QScrollArea;
 
 namespace normscope::widgets {
 
+struct Figure;
 class GalleryMeasures;
 struct GalleryRow;
+class PlotView;
 
-/// The selected entry of the gallery: the paper's statement, its sweep in words, its measures, and the
-/// buttons that train it.
+/// The selected entry of the gallery: the paper's statement, its sweep in words, its measures with the figure
+/// of the selected one, and the buttons that train it.
 class GalleryDetails : public QWidget {
     Q_OBJECT
   public:
@@ -26,6 +30,8 @@ class GalleryDetails : public QWidget {
     void forget() { id_.clear(); }
     const QString& id() const { return id_; }
     GalleryMeasures* measures() const { return measures_; }
+    /// The figure of the selected measure, or of the first; hidden before a run has ended.
+    PlotView* figure() const { return figure_; }
 
   Q_SIGNALS:
     void runRequested(const QString& id);       ///< its runs that have not ended
@@ -33,9 +39,15 @@ class GalleryDetails : public QWidget {
     void stopRequested();
     void sweepRequested(const QString& id);
     void removeRequested(const QString& id);  ///< of an entry of the user
+    void exportRequested(const QString& id);  ///< the figure that is shown
+
+  protected:
+    void changeEvent(QEvent* event) override;
 
   private:
     void showButtons(const GalleryRow& row);
+    void showFigure();
+    void followTheme();
 
     bool running_ = false;
     QString id_;
@@ -43,6 +55,9 @@ class GalleryDetails : public QWidget {
     QPushButton *run_, *again_, *map_, *remove_;
     QScrollArea* scrolled_;
     GalleryMeasures* measures_;
+    PlotView* figure_;
+    QPushButton* export_;
+    std::vector<std::shared_ptr<const Figure>> figures_;  ///< of the measures; empty: none has a value yet
 };
 
 }  // namespace normscope::widgets

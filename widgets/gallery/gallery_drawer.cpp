@@ -37,6 +37,7 @@ GalleryDrawer::GalleryDrawer(QWidget* over, QWidget* parent)
     connect(details_, &GalleryDetails::stopRequested, this, &GalleryDrawer::stopRequested);
     connect(details_, &GalleryDetails::sweepRequested, this, &GalleryDrawer::sweepRequested);
     connect(details_, &GalleryDetails::removeRequested, this, &GalleryDrawer::removeRequested);
+    connect(details_, &GalleryDetails::exportRequested, this, &GalleryDrawer::exportRequested);
     auto* add = new QPushButton(tr("Add an entry …"), this);
     add->setObjectName(QStringLiteral("galleryAdd"));
     add->setAutoDefault(false);

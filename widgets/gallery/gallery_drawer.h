@@ -32,6 +32,7 @@ class GalleryDrawer : public ListDrawer {
     void sweepRequested(const QString& id);
     void addRequested();  ///< an entry of the user, from a file
     void removeRequested(const QString& id);
+    void exportRequested(const QString& id);  ///< the figure of the details
 
   protected:
     QStringList allIds() const override;

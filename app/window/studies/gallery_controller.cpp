@@ -4,8 +4,11 @@
 #include "app/lab/gallery_runs.h"
 #include "app/lab/studies/sweep_runner.h"
 #include "app/window/studies/sweep_controller.h"
+#include "core/sweep/sweep_spec.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
+#include "widgets/dialogs/export_dialog.h"
+#include "widgets/gallery/gallery_details.h"
 #include "widgets/gallery/gallery_drawer.h"
 #include "widgets/plots/plot_view.h"
 #include "widgets/sweep/sweep_view.h"
@@ -33,6 +36,7 @@ GalleryController::GalleryController(GalleryRuns& runs, const SweepRunner& runne
     connect(drawer_, &GalleryDrawer::sweepRequested, this, &GalleryController::showSweep);
     connect(drawer_, &GalleryDrawer::addRequested, this, &GalleryController::add);
     connect(drawer_, &GalleryDrawer::removeRequested, this, &GalleryController::remove);
+    connect(drawer_, &GalleryDrawer::exportRequested, this, &GalleryController::exportFigure);
     connect(&runs_, &GalleryRuns::changed, this, &GalleryController::refresh);
     connect(&runs_, &GalleryRuns::problem, &banner,
             [&banner](const QString& line) { banner.showMessage(line); });
@@ -115,6 +119,17 @@ void GalleryController::remove(const QString& id) {
     QStringList kept = settings.galleryEntries();
     kept.removeIf([&](const QString& path) { return QFileInfo(path).completeBaseName() == id; });
     settings.setGalleryEntries(kept);
+}
+
+void GalleryController::exportFigure(const QString& id) {
+    const GalleryEntry* entry = runs_.find(id);
+    if (!entry) return;
+    const widgets::PlotView* plot = drawer_->details()->figure();
+    auto* dialog =
+        new widgets::ExportDialog(plot->figure(), plot->viewState(),
+                                  QString::fromStdString(sweep_json(entry->sweep)), {}, drawer_->window());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
 }
 
 void GalleryController::showSweep(const QString& id) {

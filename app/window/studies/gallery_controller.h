@@ -51,6 +51,8 @@ class GalleryController : public QObject {
     /// Asks for the file of an entry of the user.
     void add();
     void remove(const QString& id);
+    /// The figure of the measure that is selected.
+    void exportFigure(const QString& id);
     /// Those of earlier starts; once.
     void restoreOwn();
 

@@ -65,21 +65,33 @@ LeadLag scan(const std::vector<double>& x, const std::vector<double>& y, std::si
 
 }  // namespace
 
-LeadLag lead_lag(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag) {
+LeadScan lead_scan(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag) {
     NORMSCOPE_ASSERT(x.size() == y.size() && max_lag > 0, "pairs, and a lag");
-    const LeadLag none{0, kNaN, kNaN};
-    if (x.size() < leads_need(max_lag) || !all_finite(x) || !all_finite(y)) return none;
+    LeadScan result;
+    result.found = {0, kNaN, kNaN};
+    if (x.size() < leads_need(max_lag) || !all_finite(x) || !all_finite(y)) return result;
     const std::vector<double> a = whitened(x), b = whitened(y);
     LeadLag best = scan(a, b, max_lag);
-    if (best.lag == 0) return none;  // constant
-    std::size_t shifts = 0, as_large = 0;
-    for (std::size_t shift = 2 * max_lag; shift + 2 * max_lag <= b.size(); shift += max_lag, ++shifts) {
+    if (best.lag == 0) return result;  // constant
+    std::vector<double> by_chance;
+    std::size_t as_large = 0;
+    for (std::size_t shift = 2 * max_lag; shift + 2 * max_lag <= b.size(); shift += max_lag) {
         std::vector<double> shifted = b;
         std::rotate(shifted.begin(), shifted.begin() + static_cast<std::ptrdiff_t>(shift), shifted.end());
-        as_large += scan(a, shifted, max_lag).correlation >= best.correlation;
+        by_chance.push_back(scan(a, shifted, max_lag).correlation);
+        as_large += by_chance.back() >= best.correlation;
     }
-    best.p = static_cast<double>(as_large + 1) / static_cast<double>(shifts + 1);
-    return best;
+    best.p = static_cast<double>(as_large + 1) / static_cast<double>(by_chance.size() + 1);
+    result.found = best;
+    std::sort(by_chance.begin(), by_chance.end());
+    result.level = quantile(by_chance, 0.95);
+    for (std::size_t lag = max_lag; lag > 0; --lag) result.correlation.push_back(lagged(b, a, lag));
+    for (std::size_t lag = 0; lag <= max_lag; ++lag) result.correlation.push_back(lagged(a, b, lag));
+    return result;
+}
+
+LeadLag lead_lag(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag) {
+    return lead_scan(x, y, max_lag).found;
 }
 
 SpikeForecast spike_forecast(const std::vector<double>& x, const std::vector<double>& y) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace normscope {
@@ -22,6 +23,17 @@ struct LeadLag {
 /// that is not finite, or of a constant series. Reason for the correction: the paper's scan takes the largest
 /// of 121 correlations of two series with trend and memory.
 LeadLag lead_lag(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag);
+
+/// The whole scan, for a figure.
+struct LeadScan {
+    /// At lags −max_lag … max_lag, of x with the y that many samples later; empty where lead_lag has no p.
+    std::vector<double> correlation;
+    /// What the largest of the positive lags exceeds in one of 20 shifts by chance.
+    double level = std::numeric_limits<double>::quiet_NaN();
+    LeadLag found;
+};
+LeadScan lead_scan(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag);
+
 constexpr std::size_t leads_need(std::size_t max_lag) {
     return 25 * max_lag;
 }

@@ -20,6 +20,7 @@
 #include "widgets/common/banner.h"
 #include "widgets/common/verdict_mark.h"
 #include "widgets/dialogs/command_search.h"
+#include "widgets/dialogs/export_dialog.h"
 #include "widgets/drawers/runs_drawer.h"
 #include "widgets/gallery/gallery_details.h"
 #include "widgets/gallery/gallery_drawer.h"
@@ -240,6 +241,7 @@ class GalleryWindowTest : public QObject {
             QVERIFY2(sweep.contains(part), qPrintable(sweep));
         QCOMPARE(cell(b, 0, GalleryMeasures::Paper), QString("> 0, 3.2 nat"));
         QCOMPARE(cell(b, 0, GalleryMeasures::Verdict), QString("not measured"));
+        QVERIFY(!drawer(b).details()->figure()->isVisible());
         QVERIFY(!b.find<QPushButton>("galleryMap")->isVisible());
 
         std::set<std::size_t> partial;
@@ -266,6 +268,17 @@ class GalleryWindowTest : public QObject {
         QCOMPARE(cell(b, 3, GalleryMeasures::Verdict), QString("not seen"));
         QVERIFY2(row(b, "e-small").contains("6 runs, measured") && row(b, "e-small").contains("as the paper"),
                  qPrintable(row(b, "e-small")));
+        // The figure of the measure that is selected, and its export.
+        const PlotView* figure = drawer(b).details()->figure();
+        QVERIFY(figure->isVisible());
+        QCOMPARE(figure->figure()->subtitle, QString("final loss, Pre-LN"));
+        drawer(b).details()->measures()->setCurrentCell(2, 0);
+        QCOMPARE(figure->figure()->subtitle, QString("final loss, Post-LN − Pre-LN"));
+        QCOMPARE(figure->figure()->plots.front().curves.size(), 3u);
+        click(b, "galleryExport", "Export this figure …");
+        auto* dialog = b.window->findChild<ExportDialog*>();
+        QVERIFY(dialog && dialog->isVisible());
+        dialog->close();
         QVERIFY(!b.find<QPushButton>("galleryRun")->isVisible());
         QVERIFY(QDir(b.folder.filePath("gallery/e-small/runs")).exists());
 

@@ -7,6 +7,7 @@
 #include "tests/support/test_main.h"
 
 #include <QtTest>
+#include <algorithm>
 #include <cmath>
 
 using namespace normscope;
@@ -71,6 +72,21 @@ class LeadTest : public QObject {
             found += lead.lag == 7 && lead.p <= 0.05 && lead.correlation > 0.5;
         }
         QCOMPARE(found, 20);
+    }
+
+    /// The scan that a figure draws: lags of both signs, the largest of the positive ones at its lag, the level
+    /// between the correlation of a lead and those of no lead.
+    void theScanHasEveryLag() {
+        const std::vector<double> x = series(0.95, 1000), y = following(x, 7, 0.7, 2000);
+        const LeadScan scan = lead_scan(x, y, kLag), reversed = lead_scan(y, x, kLag);
+        QCOMPARE(scan.correlation.size(), 2 * kLag + 1);
+        const auto largest = std::max_element(scan.correlation.begin(), scan.correlation.end());
+        QCOMPARE(std::size_t(largest - scan.correlation.begin()), kLag + 7);
+        QCOMPARE(*largest, scan.found.correlation);
+        QVERIFY(scan.level > 0 && scan.level < scan.found.correlation / 2);
+        for (std::size_t i = 0; i <= 2 * kLag; ++i)
+            QVERIFY(std::abs(scan.correlation[i] - reversed.correlation[2 * kLag - i]) < 1e-12);
+        QVERIFY(lead_scan(series(0, 1, 399), series(0, 2, 399), kLag).correlation.empty());
     }
 
     /// The series that follows does not lead.
