@@ -9,6 +9,7 @@
 
 #include <QSignalSpy>
 #include <QTest>
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -471,6 +472,45 @@ class EngineWorkerTest : public QObject {
         QTRY_VERIFY(!b.together("a").events.empty());
         QCOMPARE(b.together("a").events[0].kind, std::string("knob"));
         QTRY_COMPARE(b.together("a").steps.find("temperature")->back(), 3.0);
+    }
+
+    /// For a run that is not there (yet, any more, in this comparison) they change nothing; twice is once.
+    void interventionsThatComeLateEarlyOrTwice() {
+        Bench b;
+        Recipe recipe = smallRecipe(Scheme::Pre, 40);
+        recipe.train.precision = Precision::Bf16;
+        recipe.stack.norm.eps = 0.1;
+        const std::vector<InterventionSpec> list{{InterventionKind::NormEps, 0.3, 1, 1e-6, 3, 2}};
+        const auto interventions = [&](const char* id) {
+            const std::vector<RunEvent>& events = b.together(id).events;
+            return std::count_if(events.begin(), events.end(),
+                                 [](const RunEvent& event) { return event.kind == "intervention"; });
+        };
+        b.engine->setInterventions("a", list);  // before there is a run
+        b.engine->train(1, {{"a", "A", recipe, {}, {}, {}}});
+        b.engine->setInterventions("gone", list);
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed(), 20000);
+        b.engine->setInterventions("a", list);  // after its end
+        b.engine->train(2, {{"c", "C", recipe, {}, {}, {}, {}, 2}});
+        b.engine->setInterventions("a", list);  // of the comparison before
+        QTRY_VERIFY_WITH_TIMEOUT(b.completed() && b.together("c").steps.rows() == 40, 20000);
+        QCOMPARE(interventions("a") + interventions("c"), 0);
+        QCOMPARE(*b.together("c").steps.find("loss"), *b.together("a").steps.find("loss"));
+
+        Recipe longer = recipe;
+        longer.train.steps = 100000;
+        b.engine->train(3, {{"d", "D", longer, {}, {}, {}, {}, 3}});
+        b.engine->setInterventions("d", list);
+        b.engine->setInterventions("d", list);
+        QTRY_VERIFY_WITH_TIMEOUT(interventions("d") > 0, 20000);
+        b.engine->stop();
+        QTRY_COMPARE_WITH_TIMEOUT(b.together("d").outcome.state, RunState::Interrupted, 20000);
+        const std::vector<RunEvent> events = b.together("d").events;
+        QCOMPARE(std::count_if(events.begin(), events.end(),
+                               [](const RunEvent& event) {
+                                   return event.text.find("interventions none →") != std::string::npos;
+                               }),
+                 1);
     }
 
     void stoppingLeavesACheckpointAndAnInterruptedRun() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/gallery/gallery_figure.h"
 
-#include "widgets/figures/number_text.h"
+#include "core/base/statistics.h"
 
 #include <QObject>
 #include <QRegularExpression>
@@ -143,10 +143,10 @@ void drawValues(Figure& figure, const GalleryMeasure& measure, const GalleryPict
     figure.plots.push_back(std::move(plot));
 }
 
-/// The correlation at each lag, and the highest level of chance of the seeds.
+/// The correlation at each lag, and the median of the seeds' levels of chance.
 void drawScans(Figure& figure, const GalleryMeasure& measure, const GalleryPicture& picture) {
     Plot plot;
-    double level = 0;
+    std::vector<double> levels;
     for (std::size_t i = 0; i < picture.scans.size(); ++i) {
         const LeadScan& scan = picture.scans[i].scan;
         if (scan.correlation.empty()) continue;
@@ -157,15 +157,15 @@ void drawScans(Figure& figure, const GalleryMeasure& measure, const GalleryPictu
         const double first = -static_cast<double>(scan.correlation.size() / 2);
         for (std::size_t lag = 0; lag < scan.correlation.size(); ++lag)
             curve.x.push_back(first + static_cast<double>(lag));
-        level = std::max(level, scan.level);
+        levels.push_back(scan.level);
         plot.curves.push_back(std::move(curve));
     }
     if (plot.curves.empty()) return;
-    plot.x.label = QObject::tr("samples by which %1 leads").arg(text(measure.quantity.ahead.title()));
+    plot.x.label = QObject::tr("samples that %1 is ahead").arg(text(measure.quantity.ahead.array));
     plot.x.integers = true;
     plot.y.label = QObject::tr("correlation, without line and memory");
     plot.references.push_back({Qt::Vertical, 0, QString()});
-    plot.references.push_back({Qt::Horizontal, level, QObject::tr("1 of 20 by chance")});
+    plot.references.push_back({Qt::Horizontal, median(levels), QObject::tr("1 of 20 by chance")});
     figure.plots.push_back(std::move(plot));
 }
 
@@ -195,7 +195,7 @@ Figure galleryFigure(const GalleryEntry& entry, const GalleryResult& result, std
         return figure;
     }
     const QString verdict = verdictLine(measure, result.findings.at(index));
-    figure.notes.push_back({figure.subtitle + QStringLiteral(". ") + verdict});
+    figure.notes.push_back({QObject::tr("Verdict: %1").arg(verdict)});
     figure.summary = QStringLiteral("%1, %2. %3").arg(figure.title, figure.subtitle, verdict);
     return figure;
 }

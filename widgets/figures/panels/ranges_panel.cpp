@@ -2,6 +2,7 @@
 #include "widgets/figures/panels/ranges_panel.h"
 
 #include "core/backend/shared/number_format.h"
+#include "widgets/figures/panels/headroom_map.h"
 #include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/depth_figure.h"
 #include "widgets/figures/parts/panel_text.h"
@@ -15,6 +16,9 @@
 namespace normscope::widgets {
 
 namespace {
+
+constexpr const char* kSource =
+    "measured in the run's own precision; IEEE 754, OCP 8-bit formats without a scale";
 
 /// The hidden state at whose x a place is drawn: the state itself, or the one that its sub-layer produces;
 /// nullopt of other kinds of places.
@@ -77,7 +81,7 @@ PanelInfo rangesPanel() {
             {{"place",
               "Place",
               {"hidden", "grad.hidden", "attn.qkv", "attn.scores", "attn.probabilities", "attn.mixed",
-               "attn.branch", "ffn.pre", "ffn.hidden", "ffn.branch"}},
+               "attn.branch", "ffn.pre", "ffn.hidden", "ffn.branch", "headroom"}},
              {"format", "Format", {"fp16", "bf16", "e4m3", "e5m2"}},
              depthOrStepOption()},
             &buildRanges,
@@ -94,6 +98,11 @@ Figure buildRanges(const PanelInput& input) {
     const QString title = format.title;
 
     Figure figure = startFigure(panel);
+    if (kind == "headroom") {
+        drawHeadroom(figure, input, format);
+        figure.source = kSource;
+        return figure;
+    }
     figure.quantity = "largest magnitude, " + QString::fromStdString(kind);
     figure.formula =
         QString(
@@ -101,7 +110,7 @@ Figure buildRanges(const PanelInput& input) {
             "what is at "
             "most %4 becomes 0")
             .arg(title, brief(format.largest), brief(format.smallest_normal), brief(format.smallest / 2));
-    figure.source = "measured in the run's own precision; IEEE 754, OCP 8-bit formats without a scale";
+    figure.source = kSource;
     const std::string& probe = panel.probes.front();
     const ProfileOf profile = [&](const ProbeResult& sample) {
         return rangesAlongDepth(sample, kind, "amax");

@@ -59,7 +59,7 @@ class GalleryFigureTest : public QObject {
         QCOMPARE(plot.x.ticks[0].label, QString("interventions none"));
         QCOMPARE(plot.x.ticks[1].label, QString("interventions norm_eps"));
         QCOMPARE(plot.y.text(), QString("final loss (nat)"));
-        QCOMPARE(figure.notes.front().text, QString("M. opposite: +3 nat [+2.5, +3.5], 2 seeds"));
+        QCOMPARE(figure.notes.front().text, QString("Verdict: opposite: +3 nat [+2.5, +3.5], 2 seeds"));
         QCOMPARE(figure.source, QString("Baek, Figure 1"));
     }
 

@@ -5,6 +5,7 @@
 #include "tests/widgets/figures/panels/synthetic_run.h"
 
 #include <QtTest>
+#include <cmath>
 
 using namespace normscope;
 using namespace normscope::widgets;
@@ -46,6 +47,27 @@ class RangesPanelTest : public QObject {
         QCOMPARE(gradient.plots.at(0).curves.at(0).y, std::vector<double>({3}));
         QCOMPARE(pre.plots.at(0).curves.at(0).x, std::vector<double>({2}));
         QVERIFY(build(run, {{"place", "attn.mixed"}}).plots.empty());
+    }
+
+    /// Kinds of places from below × layers; what was not measured is grey.
+    void theHeadroomOfAllPlacesIsAMap() {
+        const RunData run = measured();
+        const Figure figure = build(run, {{"place", "headroom"}});
+        QCOMPARE(figure.plots.size(), 1u);
+        const HeatMap& map = figure.plots[0].maps.at(0);
+        QCOMPARE(map.columns, 2);
+        QCOMPARE(map.rows, map.row_names.size());
+        const auto at = [&](const char* row, int layer) {
+            return static_cast<std::size_t>(map.row_names.indexOf(row) * map.columns + layer - 1);
+        };
+        QCOMPARE(map.value[at("scores", 2)], 1.0);
+        QCOMPARE(map.value[at("scores", 1)], std::log2(655.04));
+        QCOMPARE(map.text[int(at("scores", 1))], QString("9.4"));
+        QVERIFY(map.neutral[at("FFN pre", 1)] && !map.neutral[at("FFN pre", 2)]);
+        QCOMPARE(map.low, 1.0);
+        QVERIFY2(figure.summary.contains("A: least 1.0 binades, scores of layer 2"),
+                 qPrintable(figure.summary));
+        QVERIFY(build(syn::run("B"), {{"place", "headroom"}}).plots.empty());
     }
 
     void theDistanceToTheLimitIsInBinades() {
