@@ -177,7 +177,9 @@ void Experiment::undo_interventions(RunDelta& delta, std::int64_t step) {
 }
 
 void Experiment::add_step(RunDelta& delta, StepNumbers now, double probe_ms) {
+    if (now.step == kDenseSteps) training_seconds_ = probe_seconds_ = 0;
     training_seconds_ += now.seconds;
+    probe_seconds_ += probe_ms / 1e3;
     last_step_seconds_ = now.seconds;
     watch_step(delta, now);
     flight_.add(now.step, std::move(now.hidden_rms), std::move(now.hidden_gradient));
@@ -246,7 +248,6 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
         measure(missed, pool, nullptr, keep);
         if (no_update) with(trainer_, [&](auto& t) { keep(skipped_update(t, last)); });
     }
-    probe_seconds_ += (first_ms + probe_ms) / 1e3;
     for (StepNumbers& now : made) {
         const double ms = (now.step == first ? first_ms : 0) + (now.step == last ? probe_ms : 0);
         add_step(delta, std::move(now), ms);

@@ -107,7 +107,8 @@ class Experiment {
     /// measures others.
     void continue_series(const RunData& history) { known_series_.emplace(history); }
 
-    /// Probe time over training time so far.
+    /// Probe time over training time: of the first kDenseSteps steps, and from there on of those after them,
+    /// for which the probes have a budget.
     double probe_overhead() const { return training_seconds_ > 0 ? probe_seconds_ / training_seconds_ : 0; }
     /// Seconds of the last step.
     double last_step_seconds() const { return last_step_seconds_; }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/run/probe_costs.h"
 
+#include "core/probe/interface/cadence.h"
 #include "core/probe/registry.h"
+#include "core/run/complete.h"
 #include "core/run/complete_run.h"
+#include "core/run/experiment.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
 #include <cmath>
+#include <numeric>
 
 using namespace normscope;
 
@@ -51,6 +55,30 @@ class ProbeCostsTest : public QObject {
                     if (sample.step == run.steps.step[row]) ms += sample.cost_ms;
             QVERIFY2(std::abs(ms - column[row]) <= 1e-9 * (1 + ms), qPrintable(QString::number(row)));
         }
+    }
+
+    /// What is shown while a run trains: of the dense first steps, then of those after them alone, for which
+    /// there is a budget.
+    void theShareIsOfTheStepsWithABudget() {
+        Recipe recipe = small({"steps=60", R"(probes=[{"id":"growth","every":1}])"});
+        complete_and_validate(recipe);
+        Experiment experiment(recipe, "a", "A");
+        ThreadPool pool(1);
+        StepTable steps;
+        const auto share = [&](std::size_t from) {
+            const std::vector<double>&probes = *steps.find("probe_ms"), &trained = *steps.find("step_ms");
+            return std::accumulate(probes.begin() + std::ptrdiff_t(from), probes.end(), 0.0) /
+                   std::accumulate(trained.begin() + std::ptrdiff_t(from), trained.end(), 0.0);
+        };
+        while (!experiment.ended()) {
+            for (const StepRecord& record : experiment.advance(pool).steps) steps.append(record);
+            const double shown = experiment.probe_overhead();
+            QVERIFY(shown > 0);
+            const double expected =
+                share(steps.rows() > std::size_t(kDenseSteps) ? std::size_t(kDenseSteps) : 0);
+            QVERIFY2(std::abs(shown / expected - 1) < 1e-9, qPrintable(QString::number(steps.rows())));
+        }
+        QCOMPARE(steps.rows(), std::size_t{60});
     }
 
     /// Of made-up times, to the number: sums, samples, the longest, the order, the share.

@@ -61,7 +61,7 @@ struct Frame {
     std::vector<RunFrame> runs;
     bool complete = false;  ///< explore: the last frame of its request; train: every run has ended
     double ms = 0;  ///< explore: since the request was started; train: of the last step of all runs together
-    double probe_overhead = 0;  ///< train: share of the training time
+    double probe_overhead = 0;  ///< train: Experiment::probe_overhead(), the largest of the runs
     DeviceUse device = {};      ///< train
     std::uint64_t number = 0;   ///< of all frames of an engine, from 1 on: they are applied in this order
     FrameTimes times = {};      ///< explore
