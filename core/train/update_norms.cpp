@@ -36,11 +36,20 @@ std::vector<std::string> all_groups(const ParameterTable& table) {
     return names;
 }
 
-/// Sums over the entries of a group.
+/// Sums over the entries of a tensor, or of a group: those of its tensors.
 struct Sums {
     double squares = 0, changes = 0;
     std::int64_t changed = 0, unmoved = 0;
     std::int64_t driven = 0, under = 0;  ///< entries that had a gradient; those of them with √v̂ < ε
+
+    void add(const Sums& other) {
+        squares += other.squares;
+        changes += other.changes;
+        changed += other.changed;
+        unmoved += other.unmoved;
+        driven += other.driven;
+        under += other.under;
+    }
 };
 
 void add_change(Sums& sums, double before, double after) {
@@ -86,12 +95,13 @@ UpdateNorms update_norms(const ParameterTable& table, std::span<const T> before,
         if (t.frozen || !only.contains(group_of(t))) continue;
         const auto group =
             std::find(norms.groups.begin(), norms.groups.end(), group_of(t)) - norms.groups.begin();
-        Sums& of_group = sums[static_cast<std::size_t>(group)];
+        Sums of_tensor;
         const bool divided = moments && divides_entries(moments->kind, t);
         for (std::size_t i = t.offset; i < t.offset + t.count; ++i) {
-            add_change(of_group, static_cast<double>(before[i]), static_cast<double>(after[i]));
-            if (divided) add_moments(of_group, *moments, i);
+            add_change(of_tensor, static_cast<double>(before[i]), static_cast<double>(after[i]));
+            if (divided) add_moments(of_tensor, *moments, i);
         }
+        sums[static_cast<std::size_t>(group)].add(of_tensor);
     }
     for (std::size_t i = 0; i < sums.size(); ++i) {
         if (sums[i].squares > 0) norms.ratio[i] = std::sqrt(sums[i].changes / sums[i].squares);
