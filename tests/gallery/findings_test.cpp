@@ -416,8 +416,7 @@ class FindingsTest : public QObject {
     void picturesHaveTheValuesOfTheRuns() {
         const std::vector<double> losses{1, 2, 3, 4, 5, 6};
         GalleryMeasure difference = measure_of(Effect::Difference, Side::Above, 0),
-                       value = measure_of(Effect::Value, Side::Above, 0), scatter = difference,
-                       lead = value;
+                       value = measure_of(Effect::Value, Side::Above, 0), scatter = difference, lead = value;
         scatter.effect = Effect::Scatter;
         scatter.of = scatter.against = {};
         scatter.points = {{scatter.quantity, scatter.quantity, 0.5}};

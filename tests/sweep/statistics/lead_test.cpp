@@ -74,8 +74,8 @@ class LeadTest : public QObject {
         QCOMPARE(found, 20);
     }
 
-    /// The scan that a figure draws: lags of both signs, the largest of the positive ones at its lag, the level
-    /// between the correlation of a lead and those of no lead.
+    /// The scan that a figure draws: lags of both signs, the largest of the positive ones at its lag, the
+    /// level between the correlation of a lead and those of no lead.
     void theScanHasEveryLag() {
         const std::vector<double> x = series(0.95, 1000), y = following(x, 7, 0.7, 2000);
         const LeadScan scan = lead_scan(x, y, kLag), reversed = lead_scan(y, x, kLag);
