@@ -154,7 +154,8 @@ void drawScans(Figure& figure, const GalleryMeasure& measure, const GalleryPictu
         curve.name = seedName(picture.scans[i].seed);
         curve.role = roleOf(i);
         curve.y = scan.correlation;
-        const double first = -static_cast<double>(scan.correlation.size() / 2);
+        const std::size_t largest_lag = scan.correlation.size() / 2;
+        const double first = -static_cast<double>(largest_lag);
         for (std::size_t lag = 0; lag < scan.correlation.size(); ++lag)
             curve.x.push_back(first + static_cast<double>(lag));
         levels.push_back(scan.level);

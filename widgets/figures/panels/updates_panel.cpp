@@ -49,7 +49,7 @@ struct Groups {
 
 std::optional<Groups> groupsOf(const ProbeResult& sample, const std::string& quantity) {
     const auto names = sample.labels.find("groups");
-    const NamedArray* ratio = arrayOf(sample, quantity.c_str(), 1);
+    const NamedArray* ratio = arrayOf(sample, quantity, 1);
     if (names == sample.labels.end() || !ratio || ratio->data.size() != names->second.size())
         return std::nullopt;
     Groups groups;
