@@ -134,7 +134,9 @@ void drive(Run& run, ThreadPool& pool, Outlet& outlet, bool stop_at_watch) {
 /// What the recording shows at its end; of --json alone, since it is read for that.
 std::vector<Finding> findings_of(const TrainOptions& options) {
     if (!options.json) return {};
-    return findings(open_session(options.out).runs.front(), std::numeric_limits<std::int64_t>::max());
+    const Session session = open_session(options.out);
+    if (session.runs.empty()) return {};
+    return findings(session.runs.front(), std::numeric_limits<std::int64_t>::max());
 }
 
 int run_train(const TrainOptions& options) {

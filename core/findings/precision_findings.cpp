@@ -7,8 +7,12 @@
 #include "core/train/overflow_event.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace normscope {
@@ -18,9 +22,9 @@ namespace {
 /// nat: from here on neighbouring numbers of BF16 are 1/4 apart or more, and log Z of even logits is ln V, 3
 /// to 12.
 constexpr double kLogitDrift = 50;
-constexpr double kMostlyUnder = 0.5;     ///< of a group's entries
-constexpr double kClamped = 0.05;        ///< of a norm's γ
-constexpr double kSquareLimit = 255.96;  ///< its square is FP16's largest number, 65504
+constexpr double kMostlyUnder = 0.5;       ///< of a group's entries
+constexpr double kClamped = 0.05;          ///< of a norm's γ
+constexpr double kSquareLimit = 255.9375;  ///< its square is FP16's largest number, 65504
 
 /// The largest value of an array and its name in a label of as many; no name where there is no finite value.
 struct Largest {
@@ -38,14 +42,17 @@ Largest largest_of(const ProbeResult& sample, const char* array, const char* lab
     return largest;
 }
 
-/// "layer 2 ffn" of "blocks.1.ffn", "hidden state 4" of "hidden.4"; other names as they are.
+/// "layer 2 ffn" of "blocks.1.ffn", "hidden state 4" of "hidden.4"; other names, as a foreign file may have
+/// them, as they are.
 std::string place_text(const std::string& name) {
-    if (name.starts_with("hidden.")) return "hidden state " + name.substr(std::string("hidden.").size());
-    if (!name.starts_with("blocks.")) return name;
-    const std::size_t from = std::string("blocks.").size(), dot = name.find('.', from);
-    if (dot == std::string::npos) return name;
-    return "layer " + std::to_string(std::stoi(name.substr(from, dot - from)) + 1) + " " +
-           name.substr(dot + 1);
+    constexpr std::string_view block = "blocks.", hidden = "hidden.";
+    if (name.starts_with(hidden)) return "hidden state " + name.substr(hidden.size());
+    if (!name.starts_with(block)) return name;
+    int layer = 0;
+    const char* const last = name.data() + name.size();
+    const auto [end, error] = std::from_chars(name.data() + block.size(), last, layer);
+    if (error != std::errc() || layer < 0 || end == last || *end != '.') return name;
+    return "layer " + std::to_string(std::int64_t{layer} + 1) + " " + std::string(end + 1, last);
 }
 
 /// log Z minus the loss of the sample's step, the mean logit of the targets; log Z alone where that step has

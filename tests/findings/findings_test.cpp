@@ -260,6 +260,12 @@ class FindingsTest : public QObject {
         r.steps.step = {0, 1, 2};
         QVERIFY(sentences(r, 4).last().endsWith(
             "; clipping at 10⁻⁶ made the gradient 2.5×10⁶ times smaller (median of the clipped steps)"));
+        // Names that a foreign file may have.
+        for (const char* name : {"blocks.x.attn", "blocks.99999999999.attn", "blocks.", "blocks.3", ""}) {
+            r.probes["updates"].back().labels["groups"][1] = name;
+            QVERIFY2(sentences(r, 4).last().contains(QString(" of the entries of %1 at step 4").arg(name)),
+                     name);
+        }
         r.probes["updates"].back().labels["update"] = {"a trial"};
         QVERIFY(!sentences(r, 4).join(' ').contains("Adam divides"));
     }

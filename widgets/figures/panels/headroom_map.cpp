@@ -9,6 +9,8 @@
 #include <iterator>
 #include <limits>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace normscope::widgets {
 
@@ -27,14 +29,17 @@ constexpr PlaceRow kPlaceRows[] = {
     {"ffn.hidden", "FFN hidden"}, {"ffn.branch", "FFN branch"},
 };
 
-/// Layer and row of "blocks.3.ffn.pre"; −1 of other places.
-std::pair<int, int> cellOf(std::string_view place) {
+/// Layer and row of "blocks.3.ffn.pre"; −1 of other places, and of layers from `layers` on: a foreign file
+/// may name any number.
+std::pair<int, int> cellOf(std::string_view place, std::size_t layers) {
     const std::string_view block = "blocks.";
     if (!place.starts_with(block)) return {-1, -1};
     place.remove_prefix(block.size());
     int layer = -1;
     const auto [end, error] = std::from_chars(place.data(), place.data() + place.size(), layer);
-    if (error != std::errc() || end == place.data() + place.size() || *end != '.') return {-1, -1};
+    if (error != std::errc() || end == place.data() + place.size() || *end != '.' || layer < 0 ||
+        static_cast<std::size_t>(layer) >= layers)
+        return {-1, -1};
     place.remove_prefix(static_cast<std::size_t>(end - place.data()) + 1);
     for (std::size_t row = 0; row < std::size(kPlaceRows); ++row)
         if (place == kPlaceRows[row].kind) return {layer, static_cast<int>(row)};
@@ -49,12 +54,12 @@ HeatMap headroomOf(const ProbeResult& sample, const NumberFormat& format) {
     if (!largest || places == sample.labels.end() || places->second.size() != largest->data.size())
         return map;
     for (const std::string& place : places->second)
-        map.columns = std::max(map.columns, cellOf(place).first + 1);
+        map.columns = std::max(map.columns, cellOf(place, places->second.size()).first + 1);
     map.rows = static_cast<int>(std::size(kPlaceRows));
     map.value.assign(static_cast<std::size_t>(map.rows * map.columns), kNaN);
     map.neutral.assign(map.value.size(), true);
     for (std::size_t i = 0; i < largest->data.size(); ++i) {
-        const auto [layer, row] = cellOf(places->second[i]);
+        const auto [layer, row] = cellOf(places->second[i], places->second.size());
         if (layer < 0) continue;
         const auto at = static_cast<std::size_t>(row * map.columns + layer);
         map.value[at] = std::log2(format.largest / largest->data[i]);

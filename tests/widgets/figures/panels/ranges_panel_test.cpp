@@ -68,6 +68,10 @@ class RangesPanelTest : public QObject {
         QVERIFY2(figure.summary.contains("A: least 1.0 binades, scores of layer 2"),
                  qPrintable(figure.summary));
         QVERIFY(build(syn::run("B"), {{"place", "headroom"}}).plots.empty());
+        RunData foreign = measured();
+        foreign.probes["ranges"][0].labels["places"][1] = "blocks.2000000000.attn.scores";
+        foreign.probes["ranges"][0].labels["places"][2] = "blocks.-3.ffn.pre";
+        QCOMPARE(build(foreign, {{"place", "headroom"}}).plots.at(0).maps.at(0).columns, 1);
     }
 
     void theDistanceToTheLimitIsInBinades() {
