@@ -273,7 +273,7 @@ GalleryResult read_gallery_result(const GalleryEntry& entry, const std::string& 
     }
     const Cells cells(entry, values, rows);
     result.findings = findings_of(entry, cells);
-    result.pictures = gallery_pictures(entry, cells, scans);
+    result.measured = measure_values(entry, cells, scans);
     for (const GalleryCell& cell : cells.all()) result.arms.push_back(cells.arm(cell));
     return result;
 }

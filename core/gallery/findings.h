@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gallery/gallery.h"
-#include "core/gallery/picture.h"
+#include "core/gallery/measure_values.h"
 #include "core/session/run_data.h"
 #include "core/sweep/statistics/interval.h"
 
@@ -70,8 +70,8 @@ std::vector<GalleryFinding> gallery_findings(const GalleryEntry& entry,
 struct GalleryResult {
     std::size_t ended = 0, total = 0;  ///< runs
     std::vector<GalleryFinding> findings;
-    std::vector<GalleryPicture> pictures;  ///< one for every measure
-    std::vector<GalleryArm> arms;          ///< in the order of the grid
+    std::vector<MeasureValues> measured;  ///< one for every measure
+    std::vector<GalleryArm> arms;         ///< in the order of the grid
 };
 
 /// Reads the sweep of an entry from its folder, with all its recordings. A folder that is not there has no

@@ -10,7 +10,7 @@ namespace normscope {
 
 /// The two series of a lead, at the steps that both were sampled at.
 struct LeadSamples {
-    std::vector<double> ahead, behind;
+    std::vector<double> ahead, after;
 };
 LeadSamples lead_samples(const GalleryQuantity& lead, const RunData& recorded);
 

@@ -159,12 +159,12 @@ std::optional<double> value_of(const GalleryQuantity& quantity, const RunData& r
 }  // namespace
 
 LeadSamples lead_samples(const GalleryQuantity& lead, const RunData& recorded) {
-    const auto ahead = series_of(lead.ahead, recorded), behind = series_of(lead.scalar, recorded);
+    const auto ahead = series_of(lead.ahead, recorded), after = series_of(lead.scalar, recorded);
     LeadSamples samples;
     for (const auto& [step, value] : ahead)
-        if (const auto other = behind.find(step); other != behind.end()) {
+        if (const auto other = after.find(step); other != after.end()) {
             samples.ahead.push_back(value);
-            samples.behind.push_back(other->second);
+            samples.after.push_back(other->second);
         }
     return samples;
 }

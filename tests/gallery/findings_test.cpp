@@ -4,7 +4,7 @@
 
 #include "core/backend/shared/counter_rng.h"
 #include "core/gallery/cells.h"
-#include "core/gallery/picture.h"
+#include "core/gallery/measure_values.h"
 #include "core/recipe/recipe_text.h"
 #include "tests/support/test_main.h"
 
@@ -413,7 +413,7 @@ class FindingsTest : public QObject {
     }
 
     /// What a figure draws: pairs of the same seed, points with their series, a scan for each seed.
-    void picturesHaveTheValuesOfTheRuns() {
+    void figuresHaveTheValuesOfTheRuns() {
         const std::vector<double> losses{1, 2, 3, 4, 5, 6};
         GalleryMeasure difference = measure_of(Effect::Difference, Side::Above, 0),
                        value = measure_of(Effect::Value, Side::Above, 0), scatter = difference, lead = value;
@@ -428,21 +428,21 @@ class FindingsTest : public QObject {
             if (i != 4) values[i] = GalleryValues(entry.quantities().size(), losses[i]);
         LeadScan scan;
         scan.level = 0.25;
-        const auto pictures =
-            gallery_pictures(entry, Cells(entry, values, {}), {{3, {scan}}, {0, {LeadScan()}}});
-        QCOMPARE(pictures.size(), std::size_t{4});
-        QCOMPARE(pictures[0].pairs.size(), std::size_t{2});  // seed 43 of post has not ended
-        QCOMPARE(pictures[0].pairs[1].seed, std::uint64_t{44});
-        QCOMPARE(pictures[0].pairs[1].of, 6.0);
-        QCOMPARE(pictures[0].pairs[1].against, 3.0);
-        QCOMPARE(pictures[1].pairs.size(), std::size_t{2});
-        QVERIFY(std::isnan(pictures[1].pairs[0].against) && pictures[1].pairs[0].of == 4);
-        QCOMPARE(pictures[2].points.size(), std::size_t{5});
-        QCOMPARE(pictures[2].points.front().x, 0.5);
-        QCOMPARE(pictures[2].points.front().series, std::string("final loss, stack.scheme=pre"));
-        QCOMPARE(pictures[3].scans.size(), std::size_t{1});  // that of post alone
-        QCOMPARE(pictures[3].scans[0].seed, std::uint64_t{42});
-        QCOMPARE(pictures[3].scans[0].scan.level, 0.25);
+        const auto measured =
+            measure_values(entry, Cells(entry, values, {}), {{3, {scan}}, {0, {LeadScan()}}});
+        QCOMPARE(measured.size(), std::size_t{4});
+        QCOMPARE(measured[0].pairs.size(), std::size_t{2});  // seed 43 of post has not ended
+        QCOMPARE(measured[0].pairs[1].seed, std::uint64_t{44});
+        QCOMPARE(measured[0].pairs[1].of, 6.0);
+        QCOMPARE(measured[0].pairs[1].against, 3.0);
+        QCOMPARE(measured[1].pairs.size(), std::size_t{2});
+        QVERIFY(std::isnan(measured[1].pairs[0].against) && measured[1].pairs[0].of == 4);
+        QCOMPARE(measured[2].points.size(), std::size_t{5});
+        QCOMPARE(measured[2].points.front().x, 0.5);
+        QCOMPARE(measured[2].points.front().series, std::string("final loss, stack.scheme=pre"));
+        QCOMPARE(measured[3].scans.size(), std::size_t{1});  // that of post alone
+        QCOMPARE(measured[3].scans[0].seed, std::uint64_t{42});
+        QCOMPARE(measured[3].scans[0].scan.level, 0.25);
     }
 
     void texts() {

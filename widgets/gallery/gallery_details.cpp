@@ -173,8 +173,8 @@ void GalleryDetails::setRow(const GalleryRow* row) {
     if (!row) return;
     figures_.clear();
     const GalleryResult& result = row->state.result;
-    if (result.ended > 0 && result.pictures.size() == row->entry.measures.size())
-        for (std::size_t i = 0; i < result.pictures.size(); ++i)
+    if (result.ended > 0 && result.measured.size() == row->entry.measures.size())
+        for (std::size_t i = 0; i < result.measured.size(); ++i)
             figures_.push_back(std::make_shared<const Figure>(galleryFigure(row->entry, result, i)));
     measures_->setMeasures(row->entry.measures, result.findings);
     showFigure();

@@ -61,10 +61,10 @@ QString verdictLine(const GalleryMeasure& measure, const GalleryFinding& finding
            text(gallery_effect_text(measure, finding));
 }
 
-void drawScatter(Figure& figure, const GalleryMeasure& measure, const GalleryPicture& picture) {
+void drawScatter(Figure& figure, const GalleryMeasure& measure, const MeasureValues& values) {
     Plot plot;
     std::map<std::string, std::size_t> at;
-    for (const GalleryPicture::Point& point : picture.points) {
+    for (const MeasureValues::Point& point : values.points) {
         const auto [found, is_new] = at.try_emplace(point.series, plot.curves.size());
         if (is_new) {
             Curve curve;
@@ -93,14 +93,14 @@ void drawScatter(Figure& figure, const GalleryMeasure& measure, const GalleryPic
 }
 
 /// Each seed's two arms at 0 and 1.
-void drawPairs(Figure& figure, const GalleryMeasure& measure, const GalleryPicture& picture) {
+void drawPairs(Figure& figure, const GalleryMeasure& measure, const MeasureValues& values) {
     Plot plot;
-    for (std::size_t i = 0; i < picture.pairs.size(); ++i) {
+    for (std::size_t i = 0; i < values.pairs.size(); ++i) {
         Curve curve;
-        curve.name = seedName(picture.pairs[i].seed);
+        curve.name = seedName(values.pairs[i].seed);
         curve.role = roleOf(i);
         curve.x = {0, 1};
-        curve.y = {picture.pairs[i].against, picture.pairs[i].of};
+        curve.y = {values.pairs[i].against, values.pairs[i].of};
         curve.markers = true;
         plot.curves.push_back(std::move(curve));
     }
@@ -120,21 +120,21 @@ void drawPairs(Figure& figure, const GalleryMeasure& measure, const GalleryPictu
 }
 
 /// A dot each seed, and the limit of the measure.
-void drawValues(Figure& figure, const GalleryMeasure& measure, const GalleryPicture& picture) {
+void drawValues(Figure& figure, const GalleryMeasure& measure, const MeasureValues& values) {
     Plot plot;
     Curve curve;
     curve.name = text(measure.quantity.title());
     curve.role = roleOf(0);
     curve.markers = true;
     curve.line = false;
-    for (std::size_t i = 0; i < picture.pairs.size(); ++i) {
+    for (std::size_t i = 0; i < values.pairs.size(); ++i) {
         curve.x.push_back(static_cast<double>(i));
-        curve.y.push_back(picture.pairs[i].of);
-        plot.x.ticks.push_back({static_cast<double>(i), QString::number(picture.pairs[i].seed), false});
-        figure.x_names << seedName(picture.pairs[i].seed);
+        curve.y.push_back(values.pairs[i].of);
+        plot.x.ticks.push_back({static_cast<double>(i), QString::number(values.pairs[i].seed), false});
+        figure.x_names << seedName(values.pairs[i].seed);
         figure.x_name_at.push_back(static_cast<double>(i));
     }
-    plot.x.range = {-kSeedMargin, static_cast<double>(picture.pairs.size()) - 1 + kSeedMargin};
+    plot.x.range = {-kSeedMargin, static_cast<double>(values.pairs.size()) - 1 + kSeedMargin};
     plot.x.label = QObject::tr("seed");
     plot.y.label = text(measure.quantity.title());
     plot.y.unit = text(measure.unit);
@@ -144,14 +144,14 @@ void drawValues(Figure& figure, const GalleryMeasure& measure, const GalleryPict
 }
 
 /// The correlation at each lag, and the median of the seeds' levels of chance.
-void drawScans(Figure& figure, const GalleryMeasure& measure, const GalleryPicture& picture) {
+void drawScans(Figure& figure, const GalleryMeasure& measure, const MeasureValues& values) {
     Plot plot;
     std::vector<double> levels;
-    for (std::size_t i = 0; i < picture.scans.size(); ++i) {
-        const LeadScan& scan = picture.scans[i].scan;
+    for (std::size_t i = 0; i < values.scans.size(); ++i) {
+        const LeadScan& scan = values.scans[i].scan;
         if (scan.correlation.empty()) continue;
         Curve curve;
-        curve.name = seedName(picture.scans[i].seed);
+        curve.name = seedName(values.scans[i].seed);
         curve.role = roleOf(i);
         curve.y = scan.correlation;
         const std::size_t largest_lag = scan.correlation.size() / 2;
@@ -170,12 +170,12 @@ void drawScans(Figure& figure, const GalleryMeasure& measure, const GalleryPictu
     figure.plots.push_back(std::move(plot));
 }
 
-void draw(Figure& figure, const GalleryMeasure& measure, const GalleryPicture& picture) {
-    if (!picture.points.empty()) return drawScatter(figure, measure, picture);
-    if (!picture.scans.empty()) return drawScans(figure, measure, picture);
-    if (picture.pairs.empty()) return;
-    if (measure.effect == Effect::Value) return drawValues(figure, measure, picture);
-    drawPairs(figure, measure, picture);
+void draw(Figure& figure, const GalleryMeasure& measure, const MeasureValues& values) {
+    if (!values.points.empty()) return drawScatter(figure, measure, values);
+    if (!values.scans.empty()) return drawScans(figure, measure, values);
+    if (values.pairs.empty()) return;
+    if (measure.effect == Effect::Value) return drawValues(figure, measure, values);
+    drawPairs(figure, measure, values);
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ Figure galleryFigure(const GalleryEntry& entry, const GalleryResult& result, std
     figure.quantity = text(measure.quantity.title());
     figure.formula = text(entry.statement);
     figure.source = text(std::string(entry.paper()) + ", " + entry.place);
-    if (index < result.pictures.size()) draw(figure, measure, result.pictures[index]);
+    if (index < result.measured.size()) draw(figure, measure, result.measured[index]);
     if (figure.plots.empty()) {
         figure.empty_text = QObject::tr("No run of this measure has ended with a value");
         figure.summary = figure.title + QStringLiteral(": ") + figure.empty_text;

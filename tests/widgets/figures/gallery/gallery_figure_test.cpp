@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// From the values behind a measure to its figure.
+// From the values of a measure to its figure.
 #include "widgets/figures/gallery/gallery_figure.h"
 
 #include "tests/support/test_main.h"
@@ -29,7 +29,7 @@ GalleryEntry entryOf(Effect effect) {
     return entry;
 }
 
-GalleryResult resultOf(GalleryPicture picture) {
+GalleryResult resultOf(MeasureValues values) {
     GalleryResult result;
     result.ended = 6;
     GalleryFinding finding;
@@ -37,7 +37,7 @@ GalleryResult resultOf(GalleryPicture picture) {
     finding.effect = {3, 2.5, 3.5};
     finding.seeds = 2;
     result.findings = {finding};
-    result.pictures = {std::move(picture)};
+    result.measured = {std::move(values)};
     return result;
 }
 
@@ -47,9 +47,9 @@ class GalleryFigureTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
     void pairsAreJoinedSeedBySeed() {
-        GalleryPicture picture;
-        picture.pairs = {{42, 5, 1}, {43, 6, 2}};
-        const Figure figure = galleryFigure(entryOf(Effect::Difference), resultOf(picture), 0);
+        MeasureValues values;
+        values.pairs = {{42, 5, 1}, {43, 6, 2}};
+        const Figure figure = galleryFigure(entryOf(Effect::Difference), resultOf(values), 0);
         QCOMPARE(figure.plots.size(), 1u);
         const Plot& plot = figure.plots.front();
         QCOMPARE(plot.curves.size(), 2u);
@@ -64,9 +64,9 @@ class GalleryFigureTest : public QObject {
     }
 
     void aValueHasItsLimit() {
-        GalleryPicture picture;
-        picture.pairs = {{42, 5, kNaN}, {44, 6, kNaN}};
-        const Figure figure = galleryFigure(entryOf(Effect::Value), resultOf(picture), 0);
+        MeasureValues values;
+        values.pairs = {{42, 5, kNaN}, {44, 6, kNaN}};
+        const Figure figure = galleryFigure(entryOf(Effect::Value), resultOf(values), 0);
         const Plot& plot = figure.plots.front();
         QCOMPARE(plot.curves.size(), 1u);
         QCOMPARE(plot.curves[0].y, std::vector<double>({5, 6}));
@@ -75,9 +75,9 @@ class GalleryFigureTest : public QObject {
     }
 
     void pointsAreSeriesOnLogarithmicAxes() {
-        GalleryPicture picture;
-        picture.points = {{1, 2, 42, "A"}, {3, 4, 42, "B"}, {5, 6, 43, "A"}};
-        const Figure figure = galleryFigure(entryOf(Effect::Scatter), resultOf(picture), 0);
+        MeasureValues values;
+        values.points = {{1, 2, 42, "A"}, {3, 4, 42, "B"}, {5, 6, 43, "A"}};
+        const Figure figure = galleryFigure(entryOf(Effect::Scatter), resultOf(values), 0);
         const Plot& plot = figure.plots.front();
         QVERIFY(plot.x.scale == Scale::Log && plot.y.scale == Scale::Log);
         QCOMPARE(plot.curves.size(), 2u);
@@ -91,12 +91,12 @@ class GalleryFigureTest : public QObject {
     void scansAreCurvesOverTheLag() {
         GalleryEntry entry = entryOf(Effect::Value);
         entry.measures[0].quantity.kind = GalleryQuantity::Kind::Lead;
-        GalleryPicture picture;
+        MeasureValues values;
         LeadScan scan;
         scan.correlation = {0.1, 0.2, 0.3, 0.4, 0.5};
         scan.level = 0.25;
-        picture.scans = {{42, LeadScan()}, {43, scan}};
-        const Figure figure = galleryFigure(entry, resultOf(picture), 0);
+        values.scans = {{42, LeadScan()}, {43, scan}};
+        const Figure figure = galleryFigure(entry, resultOf(values), 0);
         const Plot& plot = figure.plots.front();
         QCOMPARE(plot.curves.size(), 1u);
         QCOMPARE(plot.curves[0].name, QString("seed 43"));
@@ -104,7 +104,7 @@ class GalleryFigureTest : public QObject {
         QCOMPARE(plot.references.back().value, 0.25);
     }
 
-    void withoutValuesItSaysSo() {
+    void withoutValuesItStatesWhy() {
         const Figure figure = galleryFigure(entryOf(Effect::Value), resultOf({}), 0);
         QVERIFY(figure.plots.empty() && !figure.empty_text.isEmpty());
         QVERIFY(galleryFigure(entryOf(Effect::Ratio), GalleryResult(), 0).plots.empty());

@@ -14,9 +14,9 @@ namespace normscope {
 
 class Cells;
 
-/// The values behind the finding of one measure, as its figure draws them; those of the effect alone are not
-/// empty.
-struct GalleryPicture {
+/// The values that the finding of one measure rests on, as its figure draws them; those of the effect alone
+/// are not empty.
+struct MeasureValues {
     /// Scatter: of a run, with the name of its cell and of y.
     struct Point {
         double x, y;
@@ -46,7 +46,7 @@ std::vector<GalleryQuantity> lead_series(const GalleryEntry& entry);
 std::vector<LeadScan> lead_scans(const GalleryEntry& entry, const RunData& recorded);
 
 /// One for every measure. `scans` are those of the runs that have ended, by SweepRun::index.
-std::vector<GalleryPicture> gallery_pictures(const GalleryEntry& entry, const Cells& cells,
-                                             const std::map<std::size_t, std::vector<LeadScan>>& scans);
+std::vector<MeasureValues> measure_values(const GalleryEntry& entry, const Cells& cells,
+                                          const std::map<std::size_t, std::vector<LeadScan>>& scans);
 
 }  // namespace normscope

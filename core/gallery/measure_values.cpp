@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/gallery/picture.h"
+#include "core/gallery/measure_values.h"
 
 #include "core/base/nan.h"
 #include "core/gallery/cells.h"
@@ -20,25 +20,25 @@ GalleryQuantity series_of_lead(GalleryQuantity quantity) {
     return quantity;
 }
 
-void add_points(GalleryPicture& picture, const GalleryMeasure& measure, const Cells& cells) {
+void add_points(MeasureValues& values, const GalleryMeasure& measure, const Cells& cells) {
     const std::vector<GalleryCell> all = cells.all();
     for (const GalleryMeasure::Points& pair : measure.points)
         for (const GalleryCell& cell : all) {
             const std::string of_cell = all.size() > 1 ? ", " + cell_text(cell) : "";
             for (const std::uint64_t seed : cells.seeds()) {
                 const auto x = cells.value(cell, pair.x, seed), y = cells.value(cell, pair.y, seed);
-                if (x && y) picture.points.push_back({pair.times * *x, *y, seed, pair.y.title() + of_cell});
+                if (x && y) values.points.push_back({pair.times * *x, *y, seed, pair.y.title() + of_cell});
             }
         }
 }
 
-void add_pairs(GalleryPicture& picture, const GalleryMeasure& measure, const Cells& cells) {
+void add_pairs(MeasureValues& values, const GalleryMeasure& measure, const Cells& cells) {
     for (const std::uint64_t seed : cells.seeds()) {
         const auto of = cells.value(measure.of, measure.quantity, seed);
         const auto against = measure.effect == Effect::Value
                                  ? std::optional(kNaN)
                                  : cells.value(measure.against, measure.against_quantity, seed);
-        if (of && against) picture.pairs.push_back({seed, *of, *against});
+        if (of && against) values.pairs.push_back({seed, *of, *against});
     }
 }
 
@@ -58,32 +58,32 @@ std::vector<LeadScan> lead_scans(const GalleryEntry& entry, const RunData& recor
     std::vector<LeadScan> scans;
     for (const GalleryQuantity& series : lead_series(entry)) {
         const LeadSamples samples = lead_samples(series, recorded);
-        scans.push_back(lead_scan(samples.ahead, samples.behind, series.largest_lag));
+        scans.push_back(lead_scan(samples.ahead, samples.after, series.largest_lag));
     }
     return scans;
 }
 
-std::vector<GalleryPicture> gallery_pictures(const GalleryEntry& entry, const Cells& cells,
-                                             const std::map<std::size_t, std::vector<LeadScan>>& scans) {
+std::vector<MeasureValues> measure_values(const GalleryEntry& entry, const Cells& cells,
+                                          const std::map<std::size_t, std::vector<LeadScan>>& scans) {
     const std::vector<GalleryQuantity> leads = lead_series(entry);
-    std::vector<GalleryPicture> pictures;
+    std::vector<MeasureValues> measured;
     for (const GalleryMeasure& measure : entry.measures) {
-        GalleryPicture picture;
+        MeasureValues values;
         const auto lead =
             std::find(leads.begin(), leads.end(), series_of_lead(measure.quantity)) - leads.begin();
         if (measure.effect == Effect::Scatter) {
-            add_points(picture, measure, cells);
+            add_points(values, measure, cells);
         } else if (measure.effect == Effect::Value && measure.quantity.kind == QuantityKind::Lead) {
             for (const std::uint64_t seed : cells.seeds())
                 if (const auto run = cells.run_of(measure.of, seed))
                     if (const auto found = scans.find(*run); found != scans.end())
-                        picture.scans.push_back({seed, found->second.at(static_cast<std::size_t>(lead))});
+                        values.scans.push_back({seed, found->second.at(static_cast<std::size_t>(lead))});
         } else {
-            add_pairs(picture, measure, cells);
+            add_pairs(values, measure, cells);
         }
-        pictures.push_back(std::move(picture));
+        measured.push_back(std::move(values));
     }
-    return pictures;
+    return measured;
 }
 
 }  // namespace normscope
