@@ -86,7 +86,7 @@ class LostWorkTest : public QObject {
     void aSessionThatDoesNotOpenChangesNothing() {
         Bench b;
         b.lab->training().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 180000);
         const QString later = b.folder.filePath("later.h5");
         writeLaterSession(later, b.lab->comparison().runs);
         const std::string id = b.lab->comparison().runs[0].id;
@@ -141,7 +141,7 @@ class LostWorkTest : public QObject {
             b.lab->training().play();
             QTRY_VERIFY(b.run(0).steps.rows() > 10);
             b.lab->training().stop();
-            QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+            QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 180000);
             QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
             const QString path = b.folder.filePath("stopped.h5");
             if (from_step_0) {
@@ -192,7 +192,7 @@ class LostWorkTest : public QObject {
         QVERIFY(saved(b, path));  // as this laboratory left it
         QVERIFY(opened(b, path));
         b.lab->training().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 180000);
         QVERIFY(saved(b, path));
         // Another window saves there.
         std::vector<RunData> others{b.run(0)};
@@ -213,7 +213,7 @@ class LostWorkTest : public QObject {
         QTRY_VERIFY(b.lab->view().exact() && !b.lab->comparison().runs[1].rejection.empty());
         QVERIFY(b.run(0).probes.count("jacobian"));
         b.lab->training().play();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 180000);
         QCOMPARE(b.run(0).steps.rows(), std::size_t{6});
         QCOMPARE(b.run(1).steps.rows(), std::size_t{0});
     }
@@ -260,7 +260,7 @@ class LostWorkTest : public QObject {
         }));
         QCOMPARE(b.problems, QStringList());
         b.lab->training().stop();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 180000);
     }
 };
 
