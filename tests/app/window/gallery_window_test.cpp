@@ -18,7 +18,6 @@
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/claims/claims_drawer.h"
 #include "widgets/common/banner.h"
-#include "widgets/common/verdict_mark.h"
 #include "widgets/dialogs/command_search.h"
 #include "widgets/dialogs/export_dialog.h"
 #include "widgets/drawers/runs_drawer.h"
@@ -39,11 +38,9 @@
 #include <QDir>
 #include <QFile>
 #include <QHeaderView>
-#include <QImage>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <set>
@@ -205,23 +202,6 @@ class GalleryWindowTest : public QObject {
     void cleanup() {
         warnings_->check();
         warnings_.reset();
-    }
-
-    void everyVerdictHasItsShape() {
-        std::set<QByteArray> shapes;
-        for (const GalleryVerdict verdict : kGalleryVerdicts) {
-            QImage image(14, 14, QImage::Format_Grayscale8);
-            image.fill(Qt::white);
-            QPainter painter(&image);
-            paintMark(painter, QRectF(0, 0, 14, 14), markOf(verdict), Qt::black);
-            painter.end();
-            QByteArray dark;  // the places of the pixels that are drawn, without their shade
-            for (int y = 0; y < 14; ++y)
-                for (int x = 0; x < 14; ++x) dark += qGray(image.pixel(x, y)) < 128 ? '1' : '0';
-            QVERIFY(dark.contains('1'));
-            shapes.insert(dark);
-        }
-        QCOMPARE(shapes.size(), kGalleryVerdicts.size());
     }
 
     /// Run from the drawer: the findings grow while it runs, and are those of the folder; another window
