@@ -77,6 +77,7 @@ int run(int argc, char** argv) {
     MainWindow window(normscope::widgets::Settings::recordingsFolder(), options.threads,
                       QString::fromStdString(options.backend));
     if (!options.theme.empty()) window.appearance()->orderTheme(options.theme == "dark");
+    window.appearance()->setBasic(!normscope::widgets::Settings().full());
     window.show();
     window.state()->start(options.from_start || !options.session.empty());
     const QString session = QString::fromStdString(options.session);

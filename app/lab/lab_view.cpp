@@ -6,6 +6,7 @@
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/parts/recipe_facts.h"
 
+#include <QTimer>
 #include <algorithm>
 
 namespace normscope::app {
@@ -156,6 +157,7 @@ widgets::FigureKey LabView::figureKey(const std::string& panel, const widgets::P
         for (std::size_t i = 0; i < state_.now.runs.size(); ++i) key.group_of.push_back(grouped.groupOf(i));
         key.selected_run = state_.now.selected;
     }
+    key.scale = scales_.version(key);
     return key;
 }
 
@@ -219,11 +221,25 @@ widgets::Figure LabView::figure(const std::string& panel, const widgets::PanelOp
         figure.empty_text = notReadYet(state_.now);
     } else {
         figure = figureOf(panel, options, input);
+        const bool complete =
+            scales_.apply(figure, figureKey(panel, options), input,
+                          [&](const widgets::PanelInput& at) { return figureOf(panel, options, at); });
+        if (!complete && !extending_) {
+            extending_ = true;
+            QTimer::singleShot(0, const_cast<LabView*>(this), &LabView::extendScales);
+        }
     }
     if (outline)
         figure.subtitle += (figure.subtitle.isEmpty() ? QString() : QStringLiteral(" · ")) +
                            tr("overview, the file is not read to its end yet");
     return figure;
+}
+
+void LabView::extendScales() {
+    extending_ = false;
+    // Each asks for the next part itself where it is not complete.
+    for (const auto& [panel, options] : scales_.incomplete()) figure(panel, options);
+    if (!extending_) Q_EMIT scalesChanged();
 }
 
 widgets::Figure LabView::figureOf(const std::string& panel, const widgets::PanelOptions& options,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/lab/run_scales.h"
 #include "app/lab/state/shown_position.h"
 #include "core/recipe/recipe.h"
 #include "core/train/outcome.h"
@@ -54,7 +55,12 @@ class LabView : public QObject {
     /// For each group the selected run, else the one of its seed, else the first.
     std::vector<std::size_t> onePerGroup() const;
 
+  Q_SIGNALS:
+    void scalesChanged();  ///< figures of runs that were opened are on the scale of their whole run now
+
   private:
+    /// Includes what figure() left for later.
+    void extendScales();
     widgets::Figure figureOf(const std::string& panel, const widgets::PanelOptions& options,
                              widgets::PanelInput input) const;
     QString hint() const;
@@ -70,6 +76,8 @@ class LabView : public QObject {
     LabState& state_;
     mutable std::optional<std::vector<GroupedRun>> grouped_runs_;
     mutable widgets::RunGroups groups_;
+    mutable RunScales scales_;
+    mutable bool extending_ = false;  ///< extendScales() is to come
     bool group_seeds_ = true;
 };
 

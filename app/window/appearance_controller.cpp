@@ -7,6 +7,7 @@
 #include "widgets/common/settings.h"
 #include "widgets/drawers/drawer.h"
 #include "widgets/drawers/side_rail.h"
+#include "widgets/knobs/knob_panel.h"
 #include "widgets/panels/panel_grid.h"
 #include "widgets/presentation/presentation.h"
 #include "widgets/runs/run_strip.h"
@@ -28,6 +29,9 @@ constexpr int kWideFrom = 1700;  // window width at which the third column and t
 AppearanceController::AppearanceController(SweepController& sweeps, const Views& views, QMainWindow* window)
     : QObject(window), sweeps_(sweeps), views_(views), window_(window) {
     connect(views_.strip, &widgets::RunStrip::themeToggled, this, &AppearanceController::toggleTheme);
+    const auto showFull = [this] { setBasic(false); };
+    connect(views_.strip, &widgets::RunStrip::fullRequested, this, showFull);
+    connect(views_.knobs, &widgets::KnobPanel::fullRequested, this, showFull);
 }
 
 bool AppearanceController::fitsWide() const {
@@ -39,19 +43,32 @@ void AppearanceController::arrange() {
     views_.left->setFixedWidth(left);
     views_.strip->setLeftWidth(left);
     views_.transport->setLeftWidth(left);
-    if (!wide_by_user_ && !views_.presentation->isOn() && views_.grid->isWide() != fitsWide()) {
+    if (!basic_ && !wide_by_user_ && !views_.presentation->isOn() && views_.grid->isWide() != fitsWide()) {
         views_.grid->setWide(fitsWide());
         views_.rail->setVisible(fitsWide());
     }
 }
 
+void AppearanceController::setBasic(bool basic) {
+    widgets::Settings().setFull(!basic);
+    if (basic == basic_) return;
+    basic_ = basic;
+    views_.grid->setBasic(basic);
+    views_.knobs->setBasic(basic);
+    views_.strip->setBasic(basic);
+    views_.hint->setVisible(basic && !views_.presentation->isOn());
+    views_.rail->setVisible(!basic && views_.grid->isWide() && !views_.presentation->isOn());
+    arrange();
+}
+
 void AppearanceController::setWide(bool wide) {
     wide_by_user_ = wide != fitsWide();
     views_.grid->setWide(wide);
-    views_.rail->setVisible(wide && !views_.presentation->isOn());
+    views_.rail->setVisible(wide && !basic_ && !views_.presentation->isOn());
 }
 
 void AppearanceController::toggleRail() {
+    if (basic_) return setBasic(false);
     setWide(!views_.grid->isWide());
 }
 
@@ -81,6 +98,7 @@ void AppearanceController::toggleTheme() {
 void AppearanceController::togglePresentation() {
     sweeps_.show(false);
     views_.presentation->setOn(!views_.presentation->isOn());
+    views_.hint->setVisible(basic_ && !views_.presentation->isOn());
     arrange();
     Q_EMIT presentationChanged();
 }

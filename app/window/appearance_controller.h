@@ -7,6 +7,7 @@ class QMainWindow;
 
 namespace normscope::widgets {
 class Banner;
+class KnobPanel;
 class PanelGrid;
 class Presentation;
 class RunStrip;
@@ -30,6 +31,8 @@ class AppearanceController : public QObject {
         widgets::TransportBar* transport;
         widgets::Presentation* presentation;
         widgets::Banner* banner;
+        widgets::KnobPanel* knobs;
+        QWidget* hint;  ///< the sentence of the basic window
     };
     AppearanceController(SweepController& sweeps, const Views& views, QMainWindow* window);
 
@@ -40,6 +43,10 @@ class AppearanceController : public QObject {
     /// Sets the theme of an opened session.
     void restoreTheme(bool dark);
     void toggleTheme();
+    /// Two panels, four knobs and a sentence on what to do, or the whole window. Kept for the next start.
+    void setBasic(bool basic);
+    bool isBasic() const { return basic_; }
+    void toggleBasic() { setBasic(!basic_); }
     /// Three columns and the right rail, for any width.
     void setWide(bool wide);
     void toggleRail();
@@ -60,7 +67,7 @@ class AppearanceController : public QObject {
     SweepController& sweeps_;
     const Views views_;
     QMainWindow* window_;
-    bool dark_ = false, theme_ordered_ = false, wide_by_user_ = false;
+    bool dark_ = false, theme_ordered_ = false, wide_by_user_ = false, basic_ = false;
 };
 
 }  // namespace normscope::app

@@ -56,6 +56,7 @@ enum class Command {
     LeaveFocus,
     Presentation,
     Rail,
+    Basic,
     Theme,
     ShowSweep,
     Claims,

@@ -7,6 +7,7 @@
 #include "app/window/files/figure_controller.h"
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
+#include "app/window/runs/basic_hint.h"
 #include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/panels_controller.h"
@@ -43,6 +44,7 @@
 #include <QCloseEvent>
 #include <QKeyEvent>
 #include <QMenu>
+#include <QScreen>
 #include <QShortcut>
 #include <QStackedWidget>
 
@@ -51,6 +53,8 @@ namespace normscope::app {
 namespace {
 
 constexpr int kRailWidth = 280;
+constexpr QSize kFirstSize(1440, 900), kMinSize(1180, 700);
+constexpr int kTitleBar = 40;  // of the window manager, where it is not known yet
 
 template <class View>
 View* named(View* view, const char* name) {
@@ -74,7 +78,9 @@ MainWindow::MainWindow(const QString& recordings_folder, int threads, const QStr
     appearance_->setDark(widgets::Settings().dark());
     runs_->show();
     training_->show();
-    resize(1440, 900);
+    setMinimumSize(kMinSize);
+    const QSize screen = this->screen()->availableSize() - QSize(0, kTitleBar);
+    resize(kFirstSize.boundedTo(screen).expandedTo(kMinSize));
 }
 
 MainWindow::~MainWindow() {
@@ -107,6 +113,7 @@ void MainWindow::buildViews() {
     v.upper->setFixedHeight(widgets::FindingsBand::kHeight);
     v.upper->addWidget(v.findings);
     v.upper->addWidget(v.sweep_band);
+    v.hint = new BasicHint(*lab_, this);
     v.presentation =
         new widgets::Presentation(*this, *v.grid, *v.story, {v.strip, v.left, v.upper, v.rail, v.transport});
     connect(v.grid, &widgets::PanelGrid::layerHovered, v.stack, &widgets::StackView::setHoveredLayer);
@@ -125,6 +132,7 @@ void MainWindow::arrangeViews() {
     centre->addWidget(v.story);
     centre->addWidget(v.presentation->head());
     centre->addWidget(v.upper);
+    centre->addWidget(v.hint);
     centre->addWidget(v.area, 1);
     auto* middle = new QHBoxLayout;
     middle->setContentsMargins(0, 0, 0, 0);
@@ -161,7 +169,8 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
     files_ = new FilesController(*lab_, *v.banner, text, this);
     figures_ = new FigureController(*lab_, *sweeps_, {v.grid, v.help, v.banner}, this);
     appearance_ = new AppearanceController(
-        *sweeps_, {v.strip, v.left, v.grid, v.rail, v.transport, v.presentation, v.banner}, this);
+        *sweeps_, {v.strip, v.left, v.grid, v.rail, v.transport, v.presentation, v.banner, v.knobs, v.hint},
+        this);
     stories_ = new StoryController(
         *lab_, {v.story, v.strip, v.findings, v.presentation, v.knobs, v.transport, v.pulse}, this);
     runs_ = new RunsController(*lab_, *sweeps_, {v.strip, v.knobs, v.stack, v.grid, v.presentation->foot()},

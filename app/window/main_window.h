@@ -58,6 +58,7 @@ struct WindowViews {
     widgets::SweepView* sweep_map = nullptr;
     QStackedWidget *upper = nullptr, *area = nullptr;  ///< findings or those of a sweep; panels or its map
     QWidget* left = nullptr;                           ///< stack and knobs
+    QWidget* hint = nullptr;                           ///< of the basic window
 };
 
 /// The one window: builds the laboratory, the views and the controllers that connect them. Contains no logic.

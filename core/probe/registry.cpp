@@ -134,6 +134,8 @@ void run_probes(std::span<const ProbeInfo* const> probes, ProbeInput<T>& input,
         else
             result = probe->run_double(input);
         if (selection) apply_selection(*probe, *selection, result);
+        if (const auto chosen = input.formats.find(probe->id); chosen != input.formats.end())
+            result.labels["formats"] = chosen->second;
         result.probe = probe->id;
         result.step = input.step;
         result.cost_ms = milliseconds_since(start) + (needs_forward(probe->needs) ? forward_ms : 0) +

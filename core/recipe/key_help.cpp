@@ -164,6 +164,9 @@ constexpr KeyHelp kRows[] = {
     {"probes.only",
      "The places of the stack that the probe measures, as patterns (“blocks.0, blocks.*.norm_in”); empty = "
      "all."},
+    {"probes.formats",
+     "Of the probe mismatch: the formats that it measures (“fp16, split”); empty = all. It costs as much "
+     "less."},
     {"watch.quantity",
      "What is compared. entropy is that of the probe attention, at its steps; all others are of the training "
      "step."},

@@ -70,6 +70,7 @@ void list_fields(Fields& f, Recipe& r) {
             f.integer_or_auto("every", probe.every, 1, 1'000'000'000);
             f.text("steps", probe.steps);
             f.text("only", probe.only);
+            f.text("formats", probe.formats);
         },
         observes());
     f.list(

@@ -20,6 +20,9 @@ struct ProbePlan {
     std::string steps{};
     /// The places that it measures (PlaceSelection); empty: all. Written where it is not empty.
     std::string only{};
+    /// Of a probe with formats (ProbeInfo::formats), those that it measures, separated by commas; empty: all.
+    /// Written where it is not empty.
+    std::string formats{};
     bool operator==(const ProbePlan&) const = default;
 };
 

@@ -122,6 +122,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
         input.update = [&] { return trainer.trial_update(pool); };
         input.sampled = sampled_text(shape);
         input.only = selections_;
+        input.formats = probe_formats(recipe_);
         std::vector<const ProbeInfo*> known;
         for (const auto& id : probes) {
             known.push_back(find_probe(id));

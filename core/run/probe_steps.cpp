@@ -2,10 +2,13 @@
 #include "core/run/probe_steps.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
+#include "core/base/trimmed.h"
 #include "core/probe/interface/places.h"
 #include "core/probe/registry.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace normscope {
 
@@ -33,6 +36,30 @@ PlaceSelection selection_of(const ProbePlan& plan, std::size_t i) {
     return selection;
 }
 
+/// The formats of an entry. InputError where one is not known, or where the probe has none.
+std::vector<std::string> formats_of(const ProbePlan& plan, std::size_t i) {
+    std::vector<std::string> chosen;
+    const ProbeInfo* probe = find_probe(plan.id);
+    if (!probe || trimmed(plan.formats).empty()) return chosen;
+    std::string allowed;
+    if (probe->formats.empty()) {
+        for (const ProbeInfo& other : probe_registry())
+            if (!other.formats.empty()) allowed += (allowed.empty() ? "" : ", ") + std::string(other.id);
+        throw InputError(of_entry(i, "formats"), plan.id + " has no formats", "with " + allowed);
+    }
+    for (const FormatInfo& format : probe->formats)
+        allowed += (allowed.empty() ? "" : ", ") + std::string(format.name);
+    std::istringstream parts(plan.formats + ",");
+    for (std::string part; std::getline(parts, part, ',');) {
+        const std::string name = trimmed(part);
+        if (std::none_of(probe->formats.begin(), probe->formats.end(),
+                         [&](const FormatInfo& format) { return name == format.name; }))
+            throw InputError(of_entry(i, "formats"), "\"" + printable(name) + "\" is not known", allowed);
+        if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.push_back(name);
+    }
+    return chosen;
+}
+
 /// The steps of a text "auto 0:49,…" or "0:49,…".
 StepList listed(const std::string& text, const std::string& where) {
     return StepList::parse(text.rfind(kPlanned + " ", 0) == 0 ? text.substr(kPlanned.size() + 1) : text,
@@ -54,7 +81,22 @@ std::vector<StepList> planned(const Recipe& recipe) {
 }  // namespace
 
 double sample_operations(const ProbePlan& plan, const ProbeShape& shape) {
-    return selected_operations(*find_probe(plan.id), shape, PlaceSelection::parse(plan.only, "only"));
+    const ProbeInfo& probe = *find_probe(plan.id);
+    const double all = selected_operations(probe, shape, PlaceSelection::parse(plan.only, "only"));
+    const std::vector<std::string> chosen = formats_of(plan, 0);
+    if (chosen.empty()) return all;
+    double share = 0;
+    for (const FormatInfo& format : probe.formats)
+        if (std::find(chosen.begin(), chosen.end(), format.name) != chosen.end()) share += format.share;
+    return share * all;
+}
+
+std::map<std::string, std::vector<std::string>> probe_formats(const Recipe& recipe) {
+    std::map<std::string, std::vector<std::string>> formats;
+    for (std::size_t i = 0; i < recipe.probes.size(); ++i)
+        if (auto chosen = formats_of(recipe.probes[i], i); !chosen.empty())
+            formats.emplace(recipe.probes[i].id, std::move(chosen));
+    return formats;
 }
 
 std::map<std::string, PlaceSelection> probe_selections(const Recipe& recipe) {
@@ -84,6 +126,7 @@ void validate_probes(const Recipe& recipe) {
             throw InputError("probes[" + std::to_string(i) + "].id", "\"" + plan.id + "\" is not known",
                              allowed);
         selection_of(plan, i);
+        formats_of(plan, i);
         if (steps_are_planned(plan)) continue;
         if (plan.every > 0)
             throw InputError(where(i), "are combined with \"every\": " + std::to_string(plan.every),

@@ -16,10 +16,14 @@ namespace normscope {
 ProbeShape probe_shape(const Recipe& recipe);
 
 /// InputError names the entry whose probe is unknown, whose steps cannot be parsed or are combined with an
-/// `every`, or whose `only` cannot be parsed or is given to a probe without places.
+/// `every`, or whose `only` or `formats` cannot be parsed or is given to a probe without any.
 void validate_probes(const Recipe& recipe);
 /// InputError names the entry of which a pattern selects no place. The stack is completed.
 void validate_selections(const Recipe& recipe);
+
+/// The formats of the entries that choose some, by probe. Throws InputError for an unknown format, and for
+/// formats of a probe that has none.
+std::map<std::string, std::vector<std::string>> probe_formats(const Recipe& recipe);
 
 /// The operation count of one sample of an entry, without shared passes.
 double sample_operations(const ProbePlan& plan, const ProbeShape& shape);

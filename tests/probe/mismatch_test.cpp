@@ -35,6 +35,10 @@ ProbeResult measure(const Transformer<T>& model, const Batch& batch = small_batc
     return run_probe(*find_probe("mismatch"), input);
 }
 
+bool same(double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b));
+}
+
 std::vector<double> values(const ProbeResult& result, const char* name) {
     return result.find(name)->data;
 }
@@ -65,6 +69,39 @@ class MismatchTest : public QObject {
                 }
             QCOMPARE(values(result, name).at(0), std::sqrt(difference / whole));
             QCOMPARE(values(result, name).size(), std::size_t{7});
+        }
+    }
+
+    void chosenFormatsAreMeasuredAloneAndTheSame() {
+        const Transformer<float> model(small_stack(), 3);
+        const ProbeResult all = measure(model);
+        for (const FormatInfo& format : find_probe("mismatch")->formats) {
+            const std::string chosen = format.name;
+            ThreadPool pool(1);
+            const Batch batch = small_batch();
+            ProbeInput<float> narrowed(model, batch, pool, 0);
+            narrowed.formats["mismatch"] = {chosen};
+            const ProbeResult part = run_probe(*find_probe("mismatch"), narrowed);
+            QCOMPARE(part.labels.at("formats"), std::vector<std::string>{chosen});
+            QCOMPARE(part.arrays.size(), all.arrays.size());
+            int measured = 0;
+            for (const NamedArray& array : part.arrays) {
+                const auto begins = [&](const std::string& with) { return array.name.rfind(with, 0) == 0; };
+                const bool of_split =
+                    begins("split_") || begins("remainder_") || begins("only_") || begins("without_");
+                const bool of_it = chosen == "split"
+                                       ? of_split
+                                       : begins(chosen + "_hidden") || begins(chosen + "_logits") ||
+                                             begins(chosen + "_gamma") || begins(chosen + "_weights");
+                const std::vector<double> whole = values(all, array.name.c_str());
+                QCOMPARE(array.data.size(), whole.size());
+                for (std::size_t i = 0; i < whole.size(); ++i) {
+                    QVERIFY2(of_it ? same(array.data[i], whole[i]) : std::isnan(array.data[i]),
+                             (chosen + " " + array.name).c_str());
+                    measured += of_it && std::isfinite(whole[i]);
+                }
+            }
+            QVERIFY2(measured > 1, chosen.c_str());
         }
     }
 

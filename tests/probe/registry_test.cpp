@@ -210,8 +210,11 @@ class RegistryTest : public QObject {
                 QVERIFY2(std::strlen(info.meaning) > 0, info.name);
             }
             const auto lines = describe_probe(probe);
-            // Title, formula, source, selection.
-            QCOMPARE(lines.size(), 4 + probe.arrays.size() + probe.labels.size());
+            // Title, formula, source, selection, of one with formats their names.
+            QCOMPARE(lines.size(), 4 + probe.arrays.size() + probe.labels.size() + !probe.formats.empty());
+            double share = 0;
+            for (const FormatInfo& format : probe.formats) share += format.share;
+            QVERIFY(probe.formats.empty() || std::abs(share - 1) < 1e-9);
             QVERIFY2(std::strlen(probe.formula) > 0 && std::strlen(probe.source) > 0, probe.id);
         }
         QCOMPARE(describe_probe(*find_probe("updates")).at(3),

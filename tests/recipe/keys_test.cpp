@@ -118,7 +118,7 @@ class KeysTest : public QObject {
         recipe.train.data.path = "a.txt";
         const RuleOverride rule{true, false, true, 0.5, 2.0};
         recipe.stack.layers = {{0, rule, rule}};
-        recipe.probes = {{"growth", 7, "0:49", "blocks.0"}};
+        recipe.probes = {{"growth", 7, "0:49", "blocks.0", "fp16"}};
         recipe.watch.resize(1);
         recipe.interventions.resize(1);
         auto written = nlohmann::json::parse(recipe_json(recipe));

@@ -6,7 +6,8 @@ PyTorch, with the same weights and tokens, over twelve layers of Pre-LN, Post-LN
 Autocast on the CPU casts matrix products only; norms, softmax and cross-entropy are asked for in float32 here, as the
 list of a GPU's autocast has it, and GELU is computed in float32 and rounded once, as a GPU does. Roundings of single
 numbers differ with the order of a sum, so the profiles are compared: each hidden state's relative error to TOLERANCE.
-Exits with 1 above that. The pure policy is printed next to it: PyTorch rounds inside a norm and an activation too.
+Exits with 1 above that. Needs PyTorch 2: version 1.13 sums a product of two BF16 activations (P·V) in BF16 on processors
+without AVX-512, where 2.x rounds it once, as a GPU does. The pure policy is printed next to it: PyTorch rounds inside a norm and an activation too.
 """
 
 import argparse
@@ -102,6 +103,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cli", help="normscope-cli")
     cli = parser.parse_args().cli
+    if int(torch.__version__.split(".")[0]) < 2:
+        print(f"autocast.py: PyTorch {torch.__version__} may sum P·V in BF16; allowed: 2.0 or later", file=sys.stderr)
+        return 2
     failed = False
     for seed, scheme in enumerate(("pre", "post", "peri")):
         recipe = {"format": "normscope-recipe", "version": 1,

@@ -195,6 +195,33 @@ class SelectionTest : public QObject {
         QVERIFY_EXCEPTION_THROWN(complete_without_data(outside), InputError);
     }
 
+    void wrongFormatsAreNamed() {
+        const auto of = [](const std::string& id, const std::string& formats) {
+            Recipe recipe = recipe_of("pre", "");
+            recipe.probes = {{id, 10}};
+            recipe.probes.front().formats = formats;
+            return recipe;
+        };
+        QVERIFY(problem_of(of("mismatch", "fp16 , split")).empty());
+        QCOMPARE(probe_formats(of("mismatch", "fp16 , split,fp16")).at("mismatch"),
+                 (std::vector<std::string>{"fp16", "split"}));
+        QVERIFY(probe_formats(of("mismatch", " ")).empty());
+        QCOMPARE(problem_of(of("growth", "fp16")),
+                 std::string("probes[0].formats: growth has no formats, allowed: with mismatch"));
+        for (const char* wrong : {"fp8", "fp16,", "fp16;bf16"})
+            QVERIFY2(problem_of(of("mismatch", wrong)).find("is not known, allowed: bf16, fp16, ") !=
+                         std::string::npos,
+                     wrong);
+        // What is planned for it follows from its share of the operations.
+        const auto cost = [&](const std::string& formats) {
+            const Recipe recipe = of("mismatch", formats);
+            return sample_operations(recipe.probes.front(), probe_shape(recipe));
+        };
+        QVERIFY(cost("fp16") < 0.1 * cost(""));
+        QVERIFY(std::abs(cost("bf16,fp16,bf16_autocast,fp16_autocast,e4m3,e5m2,mxe4m3,split") / cost("") -
+                         1) < 1e-9);
+    }
+
     void theCommonSelectionIsKnown() {
         Recipe recipe = recipe_of("pre", "blocks.0,blocks.1");
         QCOMPARE(common_selection(recipe.probes).value(), std::string("blocks.0, blocks.1"));

@@ -37,6 +37,13 @@ void Settings::setBackend(const QString& backend) {
     settings_.setValue(QStringLiteral("backend"), backend);
 }
 
+bool Settings::full() const {
+    return settings_.value(QStringLiteral("full"), false).toBool();
+}
+void Settings::setFull(bool full) {
+    settings_.setValue(QStringLiteral("full"), full);
+}
+
 bool Settings::restores() const {
     return settings_.value(QStringLiteral("restore"), true).toBool();
 }

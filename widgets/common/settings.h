@@ -17,6 +17,9 @@ class Settings {
     /// The device of trainings (core/backend/devices/devices.h): as chosen, "auto" before.
     QString backend() const;
     void setBackend(const QString& backend);
+    /// Whether the window is the full one; a first start shows the basic one.
+    bool full() const;
+    void setFull(bool full);
     /// Whether a start restores the last window.
     bool restores() const;
     void setRestores(bool restores);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/dialogs/command_search.h"
 
+#include "widgets/dialogs/search_words.h"
+
 #include <QAction>
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -11,16 +13,64 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <tuple>
 
 namespace normscope::widgets {
 
 namespace {
 
+const QString kKeysAfter = QStringLiteral("   ");  // between a command and its keys
+
 QString textOf(const QAction* action) {
     QString text = action->text();
     text.remove(QLatin1Char('&'));
     const QString keys = action->shortcut().toString(QKeySequence::NativeText);
-    return keys.isEmpty() ? text : text + QStringLiteral("   ") + keys;
+    return keys.isEmpty() ? text : text + kKeysAfter + keys;
+}
+
+bool hasWord(const QString& text, const QString& word) {
+    static const QString kWhole = QStringLiteral("(?<![\\w-])%1(?![\\w-])");
+    const QRegularExpression whole(
+        kWhole.arg(QRegularExpression::escape(word)),
+        QRegularExpression::CaseInsensitiveOption | QRegularExpression::UseUnicodePropertiesOption);
+    return text.contains(whole);
+}
+
+/// How well an entry fits what was typed; the smallest comes first.
+struct Fit {
+    std::size_t entry = 0;
+    int parts = 0;     ///< typed words that are a part of one of its words, no word of its own
+    int kind = 0;      ///< a knob, then commands and panels, then presets, stories, gallery
+    int meaning = 0;   ///< the later of the words' meanings are farther from them
+    bool late = true;  ///< it does not begin with the typed word
+    qsizetype length = 0;
+    auto order() const { return std::tie(parts, kind, meaning, late, length); }
+};
+
+/// Of knobs before panels, as people change before they look.
+int kindOf(const QString& text) {
+    if (text.startsWith(QLatin1String("Knob:"))) return 0;
+    const qsizetype colon = text.indexOf(u':');
+    const bool other = colon > 0 && !text.left(colon).contains(u' ');  // "Preset: …"
+    return other && !text.startsWith(QLatin1String("Panel:")) ? 2 : 1;
+}
+
+/// Nullopt where the entry has not all words.
+std::optional<Fit> fitOf(const QString& text, const std::vector<QStringList>& words) {
+    Fit fit;
+    for (const QStringList& meanings : words) {
+        const auto has = [&](const QString& meaning) { return hasWord(text, meaning); };
+        const auto found = std::find_if(meanings.begin(), meanings.end(), has);
+        if (found == meanings.end() && !text.contains(meanings.front(), Qt::CaseInsensitive))
+            return std::nullopt;
+        fit.parts += found == meanings.end();
+        fit.meaning += found == meanings.end() ? 0 : int(found - meanings.begin());
+        fit.late &= !text.startsWith(meanings.front(), Qt::CaseInsensitive);
+    }
+    fit.kind = kindOf(text);
+    fit.length = text.indexOf(kKeysAfter) < 0 ? text.size() : text.indexOf(kKeysAfter);
+    return fit;
 }
 
 }  // namespace
@@ -56,37 +106,24 @@ CommandSearch::CommandSearch(const QList<QAction*>& actions, std::vector<SearchE
 
 void CommandSearch::filter(const QString& typed) {
     list_->clear();
-    const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    struct Found {
-        std::size_t entry;
-        qsizetype part;  ///< typed words that are only part of a word of the entry
-    };
-    std::vector<Found> found;
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-        Found now{i, 0};
-        const bool all = std::all_of(words.begin(), words.end(), [&](const QString& word) {
-            static const QString kWhole = QStringLiteral("(?<![\\w-])%1(?![\\w-])");
-            const QRegularExpression whole(
-                kWhole.arg(QRegularExpression::escape(word)),
-                QRegularExpression::CaseInsensitiveOption | QRegularExpression::UseUnicodePropertiesOption);
-            now.part += !all_[i].text.contains(whole);
-            return all_[i].text.contains(word, Qt::CaseInsensitive);
-        });
-        if (all) found.push_back(now);
-    }
-    // "steps" is the knob of that name before the one whose name has it as a part; of equals the shorter
-    // text.
-    if (!words.isEmpty())
-        std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
-            if (a.part != b.part) return a.part < b.part;
-            return all_[a.entry].text.size() < all_[b.entry].text.size();
-        });
-    for (const auto& [i, _] : found) {
-        auto* item = new QListWidgetItem(all_[i].text, list_);
-        item->setData(Qt::UserRole, static_cast<qulonglong>(i));
+    const std::vector<QStringList> words = searchWords(typed);
+    std::vector<Fit> found;
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        if (auto fit = fitOf(all_[i].text, words)) {
+            fit->entry = i;
+            found.push_back(*fit);
+        }
+    // Without a word as in the list of commands.
+    if (!words.empty())
+        std::stable_sort(found.begin(), found.end(),
+                         [](const Fit& a, const Fit& b) { return a.order() < b.order(); });
+    for (const Fit& fit : found) {
+        auto* item = new QListWidgetItem(all_[fit.entry].text, list_);
+        item->setData(Qt::UserRole, static_cast<qulonglong>(fit.entry));
     }
     if (list_->count() == 0) {
-        auto* nothing = new QListWidgetItem(tr("Nothing has these words"), list_);
+        const QString absent = notInThisLab(typed);
+        auto* nothing = new QListWidgetItem(absent.isEmpty() ? tr("Nothing has these words") : absent, list_);
         nothing->setFlags(Qt::NoItemFlags);
     }
     list_->setCurrentRow(0);

@@ -10,6 +10,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr double kMargin = 0.05;
+constexpr double kMinDecades = 1.5, kMinShare = 0.2;  // of a y axis, margins included
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The largest value that the axis cannot show at its lower end.
@@ -39,6 +40,12 @@ class Extent {
     bool isEmpty() const { return low_ > high_; }
     double low() const { return low_; }
     double high() const { return high_; }
+    void add(const std::optional<Range>& covered) {
+        if (covered) add(covered->first), add(covered->second);
+    }
+    std::optional<Range> range() const {
+        return isEmpty() ? std::nullopt : std::optional(Range{low_, high_});
+    }
     Range withMargin() const {
         if (isEmpty()) return scale_ == Scale::Log ? Range{0.1, 10} : Range{0, 1};
         if (scale_ == Scale::Log) {
@@ -113,8 +120,9 @@ double AxisMap::toValue(double pixel) const {
     return fromEven(scale, a + (b - a) * t);
 }
 
-Range xRange(const Plot& plot) {
-    if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().columns)};
+namespace {
+
+Extent extentOfX(const Plot& plot) {
     Extent extent(plot.x.scale);
     for (const auto& curve : plot.curves) extent.add(curve.x);
     for (const auto& band : plot.bands) extent.add(band.x);
@@ -123,11 +131,10 @@ Range xRange(const Plot& plot) {
     for (const auto& line : plot.references) {
         if (line.orientation == Qt::Vertical) extent.add(line.value);
     }
-    return extent.withMargin();
+    return extent;
 }
 
-Range yRange(const Plot& plot, std::optional<Range> x_view) {
-    if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().rows)};
+Extent extentOfY(const Plot& plot, std::optional<Range> x_view) {
     const auto seen = [&](double x) { return !x_view || (x >= x_view->first && x <= x_view->second); };
     const bool log = plot.y.scale == Scale::Log;
     Extent extent(plot.y.scale);
@@ -169,7 +176,48 @@ Range yRange(const Plot& plot, std::optional<Range> x_view) {
             if (near && seen(curve.x[i])) extent.add(y);
         }
     }
+    return extent;
+}
+
+/// Around its middle at least one and a half decades, or a fifth of its largest magnitude.
+Range notTooNarrow(Range range, Scale scale) {
+    auto& [low, high] = range;
+    if (scale == Scale::Log) {
+        const double missing = kMinDecades - std::log10(high / low);
+        if (!(missing > 0)) return range;
+        low = std::max(low * std::pow(10.0, -missing / 2), std::numeric_limits<double>::min());
+        // From there on, since low cannot be a denormal.
+        high = std::min(std::max(high * std::pow(10.0, missing / 2), low * std::pow(10.0, kMinDecades)),
+                        std::numeric_limits<double>::max());
+    } else if (scale == Scale::Linear) {
+        const double missing = kMinShare * std::max(std::abs(low), std::abs(high)) - (high - low);
+        if (missing > 0) low -= missing / 2, high += missing / 2;
+    }
+    return range;
+}
+
+}  // namespace
+
+Range xRange(const Plot& plot) {
+    if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().columns)};
+    Extent extent = extentOfX(plot);
+    extent.add(plot.x.covers);
     return extent.withMargin();
+}
+
+Range yRange(const Plot& plot, std::optional<Range> x_view) {
+    if (!plot.maps.empty()) return {0, std::max(1, plot.maps.front().rows)};
+    Extent extent = extentOfY(plot, x_view);
+    extent.add(plot.y.covers);
+    return notTooNarrow(extent.withMargin(), plot.y.scale);
+}
+
+std::optional<Range> xExtent(const Plot& plot) {
+    return plot.maps.empty() ? extentOfX(plot).range() : std::nullopt;
+}
+
+std::optional<Range> yExtent(const Plot& plot) {
+    return plot.maps.empty() ? extentOfY(plot, std::nullopt).range() : std::nullopt;
 }
 
 bool isUsable(const Range& range, Scale scale) {

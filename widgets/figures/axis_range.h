@@ -50,9 +50,13 @@ class PixelScale {
 /// 5 % margin (of its length on the axis), zero span widened. Non-finite values, and values ≤ 0 on a log
 /// axis, are skipped. Bounds extend a y axis only while they are near: a factor of ten on a log axis, one
 /// span on a linear one. Where `x_view` is given, a y range covers only the points inside it, so that y
-/// follows a zoom in x.
+/// follows a zoom in x. An axis that covers more (Axis::covers) shows that too. A y range is at least one and
+/// a half decades, or a fifth of its largest magnitude on a linear axis, so that noise is no cliff.
 Range xRange(const Plot& plot);
 Range yRange(const Plot& plot, std::optional<Range> x_view = std::nullopt);
+/// The extents without margin, least range and what the axes cover; nullopt without a value, and of maps.
+std::optional<Range> xExtent(const Plot& plot);
+std::optional<Range> yExtent(const Plot& plot);
 
 /// Whether an axis can show this range: low < high, a finite span, low > 0 on a log axis, low > −1 on Log1p.
 bool isUsable(const Range& range, Scale scale);

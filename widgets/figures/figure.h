@@ -78,6 +78,7 @@ struct Curve {
     std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
     std::vector<int> runs = {};  ///< of a group's median: how many runs each y is the median of; else empty
     std::optional<Branch> branch = {};  ///< a ring on the curve
+    bool aged = false;                  ///< of another step than the one asked for: at half strength
 };
 
 /// A filled band between two curves over the same x (spectra fans, min–max of seeds).
@@ -90,6 +91,7 @@ struct Band {
     bool is_error = false;  ///< shows the y_error of a curve; card and CSV list it with the curve
     bool is_spread =
         false;  ///< of a group's runs about the curve of the same name; the CSV lists it with the curve
+    bool aged = false;  ///< as of a curve
 };
 
 /// Lollipops: a stem from the base to each value.
@@ -99,6 +101,7 @@ struct Stems {
     std::vector<double> x, y;
     double base = 0;  ///< on a log axis the stem starts at the axis' lower end
     std::optional<std::int64_t> step = {};
+    bool aged = false;  ///< as of a curve
 };
 
 struct ReferenceLine {
@@ -127,6 +130,7 @@ struct Axis {
     QString unit;   ///< "nat"; empty when dimensionless
     Scale scale = Scale::Linear;
     std::optional<std::pair<double, double>> range;  ///< fixed by the panel; else the data with 5 % margin
+    std::optional<std::pair<double, double>> covers = {};  ///< joins the data's extent: that of other steps
     std::vector<NamedTick> ticks;
     bool integers = false;  ///< steps, layers: ticks at whole numbers only
 
@@ -167,6 +171,7 @@ struct HeatMap {
     std::vector<std::int64_t>
         column_steps;  ///< the step of each column, −1 for none; empty where columns are not steps
     std::optional<std::int64_t> step = {};
+    bool aged = false;  ///< as of a curve
 };
 
 /// Text at the frame: a bound far outside ("bound 3e9 ↑"), a printed ratio; a hint in the middle of the plot.
@@ -253,6 +258,7 @@ struct Figure {
         {};              ///< the glyphs of a map of runs with their words, in a row under it
     QString summary;     ///< one sentence for screen readers: "Post-LN: gradient falls 1e-7 from …"
     QString empty_text;  ///< shown if there is nothing to draw, with the reason
+    std::optional<std::int64_t> unmeasured = {};  ///< the step asked for, which some run did not sample
 };
 
 }  // namespace normscope::widgets

@@ -72,6 +72,12 @@ QString summaryOf(KnobSection section, const Recipe& r) {
     }
 }
 
+bool isBasicKey(const std::string& key) {
+    for (const char* basic : {"stack.scheme", "stack.depth", "stack.residual_step", "optimizer.lr"})
+        if (key == basic) return true;
+    return false;
+}
+
 /// A number or a word of a row in the type of its key.
 FieldValue inTypeOf(KeyRef key, const FieldValue& value) {
     if (const auto* number = std::get_if<double>(&value)) return keyValue(key, *number);
@@ -122,7 +128,8 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
         rows_.push_back(makeRow(spec));
         if (spec.section == KnobSection::InSight) lines->addWidget(rows_.back().widget);
     }
-    lines->addWidget(new Hairline);
+    hairline_ = new Hairline;
+    lines->addWidget(hairline_);
     for (int section = 1; section < kKnobSections; ++section) makeFold(KnobSection(section), lines);
     lines->addWidget(differences_);
     lines->addStretch(1);
@@ -293,14 +300,29 @@ void KnobPanel::setSectionShown(KnobSection section, bool shown) {
     if (!fold.title) return;  // always visible
     const QSignalBlocker quiet(fold.title);
     fold.title->setChecked(shown);
-    fold.body->setVisible(shown);
+    fold.body->setVisible(shown && !basic_);
 }
 
 void KnobPanel::setAllShown(bool shown) {
     for (int section = 1; section < kKnobSections; ++section) setSectionShown(KnobSection(section), shown);
 }
 
+void KnobPanel::setBasic(bool basic) {
+    basic_ = basic;
+    for (const Row& row : rows_)
+        if (row.spec->section == KnobSection::InSight)
+            row.widget->setVisible(!basic || isBasicKey(row.spec->key->name));
+    hairline_->setVisible(!basic);
+    for (const Fold& fold : folds_) {
+        if (!fold.title) continue;
+        fold.title->setVisible(!basic);
+        fold.body->setVisible(!basic && fold.title->isChecked());
+    }
+    differences_->setVisible(!basic);
+}
+
 void KnobPanel::reveal(const QString& key) {
+    if (basic_ && !isBasicKey(key.toStdString())) Q_EMIT fullRequested();
     for (const Row& row : rows_) {
         if (row.widget->objectName() != key) continue;
         setSectionShown(row.spec->section, true);

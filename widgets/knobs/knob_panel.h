@@ -45,7 +45,9 @@ class KnobPanel : public QWidget {
     /// Opens or closes a fold, or all of them.
     void setSectionShown(KnobSection section, bool shown);
     void setAllShown(bool shown);
-    /// Opens the fold of a key's knob, scrolls to it and gives it the focus.
+    /// Shows the four knobs that matter most alone, or all.
+    void setBasic(bool basic);
+    /// Opens the fold of a key's knob, scrolls to it and gives it the focus. Shows all where it is hidden.
     void reveal(const QString& key);
     /// The row of a key, or nullptr: for tests, presentation strips and stories.
     KnobRow* row(const QString& key) const;
@@ -64,6 +66,7 @@ class KnobPanel : public QWidget {
                          const normscope::FieldValue& new_value);
     void rangeMarked(normscope::KeyRef key, double low, double high);  ///< Shift+drag on a slider
     void linkToggled(bool linked);
+    void fullRequested();  ///< a hidden knob is to be revealed
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -88,6 +91,8 @@ class KnobPanel : public QWidget {
     QLabel* scope_label_;
     QString scope_, brief_scope_;
     QScrollArea* scroll_;
+    QWidget* hairline_;
+    bool basic_ = false;
     NoticeStrip* notices_;
     DiffList* differences_;
     struct Fold {

@@ -12,6 +12,7 @@
 #include <QLabel>
 #include <QMenu>
 #include <QMouseEvent>
+#include <QRegularExpression>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr int kPanelCellHeaderHeight = 32, kPanelCellMargin = 16, kButtonPadding = 4, kPanelCellTitle = 14,
               kSubtitle = 11;
+constexpr int kWidestStep = 9999;
+const QString kPartsBetween = QStringLiteral(" · ");
 constexpr int kLargeText = 24, kLargeMargin = 30;
 constexpr int kPendingDelay =
     100;  // ms: a figure that awaits its measurement has its runs' names as late as this
@@ -77,6 +80,10 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     subtitle_->setAttribute(Qt::WA_TransparentForMouseEvents);
     subtitle_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     setTypes();
+    measure_ =
+        headerButton(header_, {}, tr("Measure the shown step: replays the run up to it (M)"), "panelMeasure");
+    measure_->hide();
+    connect(measure_, &QToolButton::clicked, this, &PanelCell::measureRequested);
     options_button_ = glyphButton(header_, Glyph::More, tr("Options of the panel"), "panelOptions");
     options_menu_ = popUpMenu(options_button_);
     // On the header's right end while the mouse is over the panel or the header has the keyboard's focus.
@@ -99,6 +106,7 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     row->setSpacing(2);
     row->addWidget(menu_);
     row->addWidget(subtitle_, 1);
+    row->addWidget(measure_);
     row->addWidget(options_button_);
     auto* tools = new QHBoxLayout(tools_);
     tools->setContentsMargins(4, 0, 2, 0);
@@ -107,7 +115,7 @@ PanelCell::PanelCell(const FigureSource& source, const std::string& panel, QWidg
     tools_->hide();
     // Left to right. A hidden button takes no Tab: with the focus in the header they are shown.
     QWidget* before = menu_;
-    for (QToolButton* button : {save, help, expand, options_button_}) {
+    for (QToolButton* button : {save, help, expand, measure_, options_button_}) {
         setTabOrder(before, button);
         before = button;
     }
@@ -238,9 +246,12 @@ void PanelCell::draw(FigureKey key) {
     if (large_) figure = withoutRatio(std::move(figure));  // too low for two large labels
     menu_->setText(figure.title + QStringLiteral(" ▾"));   // of the quantity where a panel shows several
     full_subtitle_ = figure.subtitle;
+    has_steps_ = figure.unmeasured || (!figure.plots.empty() && figure.plots.front().x.covers);
+    measure_->setVisible(figure.unmeasured && !large_);
+    if (figure.unmeasured) measure_->setText(tr("Measure step %1").arg(*figure.unmeasured));
     quantity_.clear();
     if (figure.quantity_in_header && !figure.plots.empty())
-        quantity_ = figure.plots.front().y.text() + QStringLiteral(" · ");
+        quantity_ = figure.plots.front().y.text() + kPartsBetween;
     quantity_fits_ = quantityFits();
     figure.quantity_in_header = figure.quantity_in_header && quantity_fits_;  // else above its axis
     if (quantity_fits_) full_subtitle_.prepend(quantity_);
@@ -252,14 +263,29 @@ void PanelCell::draw(FigureKey key) {
 
 bool PanelCell::quantityFits() {
     header_->layout()->activate();  // the title's width may have changed
-    const QString with = full_subtitle_.startsWith(quantity_) ? full_subtitle_ : quantity_ + full_subtitle_;
-    return subtitle_->fontMetrics().horizontalAdvance(with) <= subtitle_->width();
+    // The same at every step, so that the axes stay where they are: with four digits and the button.
+    static const QRegularExpression kStep(QStringLiteral("step \\d+")),
+        kOthers(QStringLiteral(" \\([^)]*\\)"));
+    QString with = full_subtitle_.startsWith(quantity_) ? full_subtitle_ : quantity_ + full_subtitle_;
+    if (has_steps_) with.remove(kOthers).replace(kStep, QStringLiteral("step %1").arg(kWidestStep));
+    const int space =
+        (measure_->isHidden() ? subtitle_->geometry() : measure_->geometry()).right() - subtitle_->x();
+    const int button =
+        large_ || !has_steps_
+            ? 0
+            : measure_->fontMetrics().horizontalAdvance(tr("Measure step %1").arg(kWidestStep)) +
+                  4 * kButtonPadding;
+    return subtitle_->fontMetrics().horizontalAdvance(with) <= space - button;
 }
 
+/// Whole parts, from the first one on; all of them are in the tooltip.
 void PanelCell::elideSubtitle() {
     header_->layout()->activate();
-    subtitle_->setText(
-        subtitle_->fontMetrics().elidedText(full_subtitle_, Qt::ElideRight, subtitle_->width()));
+    const QFontMetrics metrics = subtitle_->fontMetrics();
+    QStringList parts = full_subtitle_.split(kPartsBetween);
+    while (parts.size() > 1 && metrics.horizontalAdvance(parts.join(kPartsBetween)) > subtitle_->width())
+        parts.removeLast();
+    subtitle_->setText(metrics.elidedText(parts.join(kPartsBetween), Qt::ElideRight, subtitle_->width()));
     header_->setToolTip(subtitle_->text() == full_subtitle_ ? QString() : full_subtitle_);
 }
 
@@ -291,7 +317,8 @@ void PanelCell::showTools() {
 
 void PanelCell::placeTools() {
     const int width = tools_->sizeHint().width();
-    tools_->setGeometry(options_button_->x() - width, 0, width, header_->height());
+    const QWidget* right = measure_->isHidden() ? options_button_ : measure_;
+    tools_->setGeometry(right->x() - width, 0, width, header_->height());
 }
 
 bool PanelCell::eventFilter(QObject* watched, QEvent* event) {

@@ -50,6 +50,7 @@ class PanelCell : public QFrame {
     void copyRequested();
     void layerPicked(int layer, int head);  ///< in a heat map over layers and heads
     void stepPicked(qint64 step);           ///< in a heat map over steps
+    void measureRequested();                ///< of the shown step, which lacks a sample
     // The stages of a new figure, one after the other.
     void figureAsked();
     void figureBuilt();
@@ -83,11 +84,13 @@ class PanelCell : public QFrame {
     Throttle later_;
     QWidget *header_, *tools_;
     QToolButton *menu_, *options_button_;
-    bool large_ = false;  ///< text of 18 px or more
+    QToolButton* measure_;  ///< shown where the figure is of another step than the one asked for
+    bool large_ = false;    ///< text of 18 px or more
     QMenu *panel_menu_, *options_menu_;
     QLabel* subtitle_;
     QString full_subtitle_;
     QString quantity_;           ///< of y, for the header; empty where the figure names it itself
+    bool has_steps_ = false;     ///< the figure can be scrubbed: it may need the button
     bool quantity_fits_ = true;  ///< in the header; else it is above its axis
     PlotView* plot_;
 };

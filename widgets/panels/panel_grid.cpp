@@ -13,6 +13,7 @@ namespace {
 
 /// The order of the cells: the first four form the 2 × 2 grid and stay together in the 3 × 2 one.
 constexpr const char* kPanels[] = {"growth", "gradients", "jacobian", "training", "null_space", "theta"};
+constexpr int kBasicLeft = 1, kBasicRight = 3;  // of these
 
 bool sharesX(const Figure& a, const Figure& b) {
     return !a.plots.empty() && !b.plots.empty() && a.plots.front().maps.empty() &&
@@ -35,6 +36,7 @@ PanelGrid::PanelGrid(const FigureSource& source, QWidget* parent) : QWidget(pare
         connect(cell, &PanelCell::panelChanged, this, &PanelGrid::shownProbesChanged);
         connect(cell, &PanelCell::layerPicked, this, &PanelGrid::layerPicked);
         connect(cell, &PanelCell::stepPicked, this, &PanelGrid::stepPicked);
+        connect(cell, &PanelCell::measureRequested, this, &PanelGrid::measureRequested);
         connect(cell, &PanelCell::focusRequested, this,
                 [this, index] { focusCell(focused_ == index ? -1 : index); });
         connect(cell, &PanelCell::helpRequested, this, [this, cell] { Q_EMIT helpRequested(cell); });
@@ -67,17 +69,19 @@ void PanelGrid::setAxesFrozen(bool frozen) {
 
 void PanelGrid::arrange() {
     auto* grid = static_cast<QGridLayout*>(layout());
-    const int columns = wide_ ? 3 : 2, shown = columns * 2;
+    const int columns = wide_ && !basic_ ? 3 : 2, shown = columns * 2;
     for (PanelCell* cell : cells_) grid->removeWidget(cell);
     for (int c = 0; c < 3; ++c) grid->setColumnStretch(c, focused_ >= 0 ? c == 0 : c < columns);
-    for (int r = 0; r < 2; ++r) grid->setRowStretch(r, focused_ >= 0 ? r == 0 : 1);
+    const bool one_row = focused_ >= 0 || basic_;
+    for (int r = 0; r < 2; ++r) grid->setRowStretch(r, one_row ? r == 0 : 1);
     for (int i = 0; i < static_cast<int>(cells_.size()); ++i) {
         PanelCell* cell = cells_[static_cast<std::size_t>(i)];
-        const bool visible = focused_ >= 0 ? i == focused_ : i < shown;
+        const bool in_grid = basic_ ? i == kBasicLeft || i == kBasicRight : i < shown;
+        const bool visible = focused_ >= 0 ? i == focused_ : in_grid;
         if (visible) {
             // Cells 0 … 3 are the left 2 × 2, cells 4 and 5 the third column.
-            const int row = focused_ >= 0 ? 0 : i < 4 ? i / 2 : i - 4;
-            const int column = focused_ >= 0 ? 0 : i < 4 ? i % 2 : 2;
+            const int row = one_row ? 0 : i < 4 ? i / 2 : i - 4;
+            const int column = focused_ >= 0 ? 0 : basic_ ? i == kBasicRight : i < 4 ? i % 2 : 2;
             grid->addWidget(cell, row, column);
         }
         cell->setVisible(visible);
@@ -88,6 +92,12 @@ void PanelGrid::arrange() {
 void PanelGrid::setWide(bool wide) {
     if (wide == wide_) return;
     wide_ = wide;
+    arrange();
+}
+
+void PanelGrid::setBasic(bool basic) {
+    if (basic == basic_) return;
+    basic_ = basic;
     arrange();
 }
 
@@ -122,6 +132,7 @@ std::vector<std::string> PanelGrid::shownProbes() const {
     for (const PanelCell* cell : visibleCells())
         for (const std::string& probe : panelInfo(cell->panel()).probes) add(probe);
     add("gradients");  // the stack's, whatever the panels are
+    add("growth");     // a number of the findings
     return probes;
 }
 

@@ -17,6 +17,9 @@ class PanelGrid : public QWidget {
     /// Three columns instead of two.
     void setWide(bool wide);
     bool isWide() const { return wide_; }
+    /// Two panels, the gradients and the losses, alone.
+    void setBasic(bool basic);
+    bool isBasic() const { return basic_; }
     const std::vector<PanelCell*>& cells() const { return cells_; }
     std::vector<PanelCell*> visibleCells() const;
     /// The cell that fills the centre, -1 for the grid.
@@ -26,7 +29,8 @@ class PanelGrid : public QWidget {
     /// the first.
     PanelCell* currentCell() const;
 
-    /// The probes that the visible cells draw, and those of the stack, which is always shown.
+    /// The probes that the visible cells draw, and those of the stack and the findings, which are always
+    /// shown.
     std::vector<std::string> shownProbes() const;
     /// Rebuilds the figures of these panels, or of all, where their inputs have changed.
     void refresh(const QStringList& panels);
@@ -41,6 +45,7 @@ class PanelGrid : public QWidget {
     void layerHovered(int layer);  ///< -1: none
     void layerPicked(int layer, int head);
     void stepPicked(qint64 step);
+    void measureRequested();    ///< of the shown step
     void shownProbesChanged();  ///< before the figures: they depend on what is being measured
     void helpRequested(normscope::widgets::PanelCell* cell);
     void exportRequested(normscope::widgets::PanelCell* cell);
@@ -52,7 +57,7 @@ class PanelGrid : public QWidget {
     void shareCrosshair(PanelCell* from, std::optional<double> x);
 
     std::vector<PanelCell*> cells_;
-    bool wide_ = false;
+    bool wide_ = false, basic_ = false;
     int focused_ = -1;
 };
 

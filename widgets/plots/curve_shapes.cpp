@@ -181,7 +181,8 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Pix
 void addBand(const Band& band, const RenderStyle& style, PlotLayout& layout) {
     const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
     QColor colour = style.theme.colour(band.role);
-    colour.setAlphaF(static_cast<float>(std::clamp(band.strength, 0.0, 1.0)));
+    colour.setAlphaF(
+        static_cast<float>(std::clamp(band.strength, 0.0, 1.0) * (band.aged ? kAgedStrength : 1)));
     QPolygonF upper, lower;
     const auto flush = [&] {
         std::reverse(lower.begin(), lower.end());
@@ -211,6 +212,7 @@ void addStems(const Stems& stems, const RenderStyle& style, PlotLayout& layout) 
     CurveShape heads;
     heads.curve = static_cast<std::size_t>(-1);
     heads.colour = style.theme.colour(stems.role);
+    if (stems.aged) heads.colour = aged(style, heads.colour);
     heads.dot_size = 5 * style.unit;
     LineShape lines{{}, heads.colour, style.thin, {}};
     const ToPixels toPixels(layout);
@@ -321,6 +323,7 @@ LineShape curvePen(const Curve& curve, const RenderStyle& style) {
             pen.dash = {6, 2, 1, 2};
             break;
     }
+    if (curve.aged && !isUnderlaid(curve.kind)) pen.colour = aged(style, pen.colour);
     return pen;
 }
 

@@ -221,6 +221,7 @@ void addCells(const HeatMap& map, const RenderStyle& style, PlotLayout& layout) 
                 : neutral
                     ? style.theme.neutral
                     : cellColour(map, std::isinf(value) ? (value > 0 ? map.high : map.low) : value, style);
+            if (map.aged) cell.fill = aged(style, cell.fill);
             if (texts_fit && cell.mark == CellShape::Mark::None &&
                 static_cast<qsizetype>(i) < map.text.size())
                 cell.text = map.text[static_cast<qsizetype>(i)];

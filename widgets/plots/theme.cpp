@@ -78,6 +78,10 @@ QString typeFace(const QString& fallback) {
     return inter ? QStringLiteral("Inter") : fallback;
 }
 
+QColor aged(const RenderStyle& style, const QColor& colour) {
+    return blend(style.theme.background, colour, kAgedStrength);
+}
+
 RenderStyle screenStyle(const Theme& theme, int text_px, double line_px) {
     RenderStyle style;
     style.theme = theme;

@@ -57,6 +57,10 @@ struct RenderStyle {
     LegendPlace legend = LegendPlace::Direct;
 };
 
+/// The strength of what was measured at another step than the one asked for (Curve::aged), and its colour.
+inline constexpr double kAgedStrength = 0.5;
+QColor aged(const RenderStyle& style, const QColor& colour);
+
 /// Screen: text of `text_px` pixels, ticks a little smaller. 13 px is the normal window; presentation mode
 /// passes 24 and 3.
 RenderStyle screenStyle(const Theme& theme, int text_px = 13, double line_px = 1.5);

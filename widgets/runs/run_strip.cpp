@@ -104,6 +104,13 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     choices(stories_, &RunStrip::storyChosen);
     sweeps_ = menu(tr("Sweep"), "sweepButton", tr("Many runs over two keys, as a map"));
 
+    for (const char* name : {"storiesButton", "sweepButton"})
+        not_basic_.push_back(findChild<QWidget*>(QLatin1String(name)));
+    full_ = button(tr("Full window"), Look::Outlined, "fullButton",
+                   tr("All panels, knobs, sweeps and claims. The menu has the way back."));
+    full_->hide();
+    connect(full_, &QPushButton::clicked, this, &RunStrip::fullRequested);
+
     line->addSpacing(kTightGap);
     search_ = button(tr("Find anything"), Look::Outlined, "searchButton", tr("Find anything (Ctrl+K)"));
     search_->setGlyph(Glyph::Search);
@@ -119,6 +126,12 @@ RunStrip::RunStrip(QWidget* parent) : QWidget(parent) {
     showGlyphsOrTexts();
     connect(new QShortcut(Qt::CTRL | Qt::Key_K, this), &QShortcut::activated, this,
             &RunStrip::commandSearchRequested);
+}
+
+void RunStrip::setBasic(bool basic) {
+    for (QWidget* widget : not_basic_) widget->setVisible(!basic);
+    full_->setVisible(basic);
+    showGlyphsOrTexts();
 }
 
 void RunStrip::setRuns(const std::vector<RunLabel>& runs) {

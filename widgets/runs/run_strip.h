@@ -33,6 +33,8 @@ class RunStrip : public QWidget {
     void setSelected(const QString& id);
     /// Preset names and their display texts, in the same order.
     void setPresets(const QStringList& names, const QStringList& titles);
+    /// The basic window has the stories in the findings alone and no sweeps, and a button for the full one.
+    void setBasic(bool basic);
     void setStories(const QStringList& names, const QStringList& titles);
     /// The menu of sweeps, filled by its owner.
     QMenu* sweepMenu() const { return sweeps_; }
@@ -51,6 +53,7 @@ class RunStrip : public QWidget {
     void recordingsRequested();
     void commandSearchRequested();  ///< button or Ctrl+K
     void themeToggled();
+    void fullRequested();
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -59,7 +62,8 @@ class RunStrip : public QWidget {
     void showGlyphsOrTexts();
 
     ComparisonTitle* title_;
-    BarButton *compare_, *search_;
+    BarButton *compare_, *search_, *full_;
+    std::vector<QWidget*> not_basic_;
     std::vector<RunChip*> chips_;
     QScrollArea* scroll_;
     QHBoxLayout* runs_;

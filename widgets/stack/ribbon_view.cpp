@@ -178,6 +178,7 @@ void RibbonView::paintEvent(QPaintEvent*) {
         }
         QColor colour = theme.run(ribbon.index);
         if (visible[place] != selected_) colour.setAlphaF(kLighter);
+        if (ribbon.aged) colour.setAlphaF(colour.alphaF() * static_cast<float>(kAgedStrength));
         painter.fillPath(
             ribbonShape(ribbon.gradient, x, kRibbonViewMax, [this](int k) { return y(k / 2.0); }), colour);
     }

@@ -16,6 +16,11 @@ PanelsController::PanelsController(Lab& lab, QWidget* parent)
     connect(grid_, &widgets::PanelGrid::stepPicked, &lab_.view(), &LabView::setStep);
     connect(&lab_, &Lab::dataChanged, grid_, &widgets::PanelGrid::refresh);
     connect(&lab_, &Lab::viewChanged, grid_, &widgets::PanelGrid::refreshAll);
+    connect(&lab_.view(), &LabView::scalesChanged, grid_, &widgets::PanelGrid::refreshAll);
+    connect(grid_, &widgets::PanelGrid::measureRequested, this, [this] {
+        // A second click must not cancel what the first one asked for.
+        if (!lab_.measurement().running()) lab_.measurement().measureHere();
+    });
     connect(&lab_.knobs(), &Knobs::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
 }
 

@@ -4,19 +4,25 @@
 #include "core/backend/cpu/linear_algebra/matmul.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace normscope {
 
 namespace {
 
-/// Of a magnitude; may be above the largest.
+/// Of a finite magnitude that is a normal double or 0; may be above the largest. In bits, since ilogb, ldexp
+/// and nearbyint are calls into the C library without SSE4.1, which took most of a pass.
 double nearest(const OperandFormat& format, double x) {
-    if (x == 0) return 0;
-    const int exponent = std::max(std::ilogb(x), format.exponent);
-    const double unit = std::ldexp(1.0, exponent - (format.significant - 1));
-    return std::nearbyint(x / unit) * unit;  // both exact: powers of two
+    const int exponent =
+        std::max(static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52) - 1023, format.exponent);
+    const double unit =
+        std::bit_cast<double>(static_cast<std::uint64_t>(exponent - (format.significant - 1) + 1023) << 52);
+    // In the binade of 1.5·2^52·unit consecutive doubles are one unit apart: the sum rounds, ties to even.
+    const double shift = 0x1.8p52 * unit;
+    return (x + shift) - shift;
 }
 
 /// A rectangular operand as rows along the inner dimension.

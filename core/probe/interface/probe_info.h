@@ -20,6 +20,13 @@ const char* needs_text(ProbeNeeds needs);
 
 /// The row of a probe in the registry. Adding a probe takes its own file pair and one line there; the command
 /// line, sessions and their validation, the documentation, panels and the cost meter read the rest from here.
+/// A format that an entry of a recipe can choose (ProbePlan::formats), and its share of the probe's
+/// operations.
+struct FormatInfo {
+    const char* name;
+    double share;
+};
+
 struct ProbeInfo {
     const char* id;
     const char* title;
@@ -35,7 +42,8 @@ struct ProbeInfo {
     ProbeResult (*run_double)(ProbeInput<double>&);
     std::vector<ArrayInfo> arrays;
     std::vector<LabelInfo> labels = {};
-    bool by_default = true;  ///< included in a recipe that names no probes
+    bool by_default = true;                ///< included in a recipe that names no probes
+    std::vector<FormatInfo> formats = {};  ///< arrays of a format that was not chosen are NaN
 };
 
 }  // namespace normscope

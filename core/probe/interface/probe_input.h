@@ -8,6 +8,7 @@
 #include "core/recipe/place_selection.h"
 #include "core/train/update_norms.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace normscope {
 
@@ -70,6 +72,8 @@ class ProbeInput {
 
     /// The places that a probe measures, by its id; all of them where there is none.
     std::map<std::string, PlaceSelection> only;
+    /// The formats that a probe with formats measures, by its id; all of them where there is none.
+    std::map<std::string, std::vector<std::string>> formats;
 
     const Tape<T>& tape() {
         require(!allowed_ || needs_forward(*allowed_), "a forward pass");
@@ -112,6 +116,12 @@ class ProbeInput {
 
     /// The selection of the probe that runs: run_probes sets it. Null: everything.
     void select(const PlaceSelection* selection) { selection_ = selection; }
+    /// Whether a probe measures this one of its formats.
+    bool measures(const std::string& probe, const std::string& format) const {
+        const auto chosen = formats.find(probe);
+        return chosen == formats.end() ||
+               std::find(chosen->second.begin(), chosen->second.end(), format) != chosen->second.end();
+    }
     bool selects_all() const { return !selection_ || selection_->everything(); }
     bool selects(const std::string& place) const { return !selection_ || selection_->contains(place); }
     bool selects_sublayer(int sublayer) const { return selects_all() || selects(sublayer_place(sublayer)); }

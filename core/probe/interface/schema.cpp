@@ -105,7 +105,7 @@ std::vector<std::string> schema_problems(const ProbeInfo& probe, const ProbeResu
         if (std::find(known.begin(), known.end(), array.name) == known.end())
             problems.push_back(array.name + ": not declared");
     for (const auto& [name, words] : result.labels)
-        if (name != "sampled" && name != "only" &&
+        if (name != "sampled" && name != "only" && (name != "formats" || probe.formats.empty()) &&
             std::none_of(probe.labels.begin(), probe.labels.end(),
                          [&name = name](const LabelInfo& label) { return name == label.name; }))
             problems.push_back("label " + name + ": not declared");
@@ -136,6 +136,12 @@ std::vector<std::string> describe_probe(const ProbeInfo& probe) {
     }
     for (const LabelInfo& label : probe.labels)
         lines.push_back(std::string("  attribute ") + label.name + ": " + label.meaning);
+    if (!probe.formats.empty()) {
+        std::string names;
+        for (const FormatInfo& format : probe.formats)
+            names += (names.empty() ? "" : ", ") + std::string(format.name);
+        lines.push_back("  a choice of formats (formats) leaves the arrays of others NaN: " + names);
+    }
     lines.push_back(has_places(probe)
                         ? "  a selection of places (only) leaves the entries of other places NaN"
                         : "  takes no selection of places: it measures the whole stack");

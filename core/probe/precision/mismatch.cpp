@@ -18,6 +18,8 @@ namespace {
 // Four passes in emulated precision cost about as much as a training step over four times the sequences.
 constexpr int kSequences = 2;
 
+constexpr const char *kMismatch = "mismatch", *kSplit = "split";
+
 struct Format {
     const char* name;
     Rounding rounding;
@@ -85,11 +87,16 @@ std::span<const float> exact_weights(const Transformer<T>& model, const Transfor
 template <class T>
 void add_errors(ProbeResult& result, ProbeInput<T>& input, const std::string& name, const Tape<float>& low,
                 const Tape<float>& exact, const StackSpec& spec) {
-    const std::size_t states = exact.hidden.size(), B = static_cast<std::size_t>(low.sequences),
-                      n = static_cast<std::size_t>(low.length), d = static_cast<std::size_t>(spec.d_model),
-                      V = static_cast<std::size_t>(spec.vocab);
+    const std::size_t states = 2 * static_cast<std::size_t>(spec.depth) + 1,
+                      B = static_cast<std::size_t>(low.sequences), n = static_cast<std::size_t>(low.length),
+                      d = static_cast<std::size_t>(spec.d_model), V = static_cast<std::size_t>(spec.vocab);
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     std::vector<Averaged> hidden(states, {nan, nan});
+    if (!input.measures(kMismatch, name)) {
+        add_averaged(result, name + "_hidden", {states}, hidden, {"hidden_state"}, "1");
+        add_averaged(result, name + "_logits", {}, {{nan, nan}}, {}, "1");
+        return;
+    }
     for (std::size_t k = 0; k < states; ++k) {
         if (!input.selects_state(static_cast<int>(k))) continue;
         input.check_cancelled();
@@ -124,12 +131,13 @@ void add_clamping(ProbeResult& result, const ProbeInput<T>& input, const Operand
         for (std::size_t r = 0; r < rows; ++r)
             round_operand(format, 0, columns, 1, weights.data() + offset + r * columns, rounded.data(), &to);
     };
+    const bool measured = input.measures(kMismatch, format.name);
     const auto d = static_cast<std::size_t>(model.spec().d_model);
     std::vector<Clamping> norms(model.sites().size()), layers(static_cast<std::size_t>(model.spec().depth));
-    for (std::size_t i = 0; i < norms.size(); ++i)
+    for (std::size_t i = 0; measured && i < norms.size(); ++i)
         if (input.selects(model.sites()[i].name)) add(norms[i], model.sites()[i].offsets.weight, 1, d);
     for (const TensorInfo& tensor : model.table().tensors())
-        if (tensor.layer >= 0 && tensor.shape.size() == 2 && input.selects_layer(tensor.layer))
+        if (measured && tensor.layer >= 0 && tensor.shape.size() == 2 && input.selects_layer(tensor.layer))
             add(layers[static_cast<std::size_t>(tensor.layer)], tensor.offset,
                 static_cast<std::size_t>(tensor.shape[0]), static_cast<std::size_t>(tensor.shape[1]));
     const auto arrays = [&](const std::string& what, const std::vector<Clamping>& of, const char* axis) {
@@ -151,13 +159,17 @@ void add_clamping(ProbeResult& result, const ProbeInput<T>& input, const Operand
 template <class T>
 void add_operands(ProbeResult& result, ProbeInput<T>& input, Transformer<float> model, const Batch& batch) {
     Tape<float> exact, low;
-    model.forward(batch, exact, input.pool);
+    if (std::any_of(kOperandFormats.begin(), kOperandFormats.end(),
+                    [&](const OperandFormat& format) { return input.measures(kMismatch, format.name); }))
+        model.forward(batch, exact, input.pool);
     for (const OperandFormat& format : kOperandFormats) {
-        input.check_cancelled();
-        OperandPassOps ops(format);
-        model.set_operations(&ops.layers, &ops.elementwise);
-        model.forward(batch, low, input.pool);
-        model.set_operations(nullptr, nullptr);
+        if (input.measures(kMismatch, format.name)) {
+            input.check_cancelled();
+            OperandPassOps ops(format);
+            model.set_operations(&ops.layers, &ops.elementwise);
+            model.forward(batch, low, input.pool);
+            model.set_operations(nullptr, nullptr);
+        }
         add_errors(result, input, format.name, low, exact, model.spec());
         if (format.block > 0) add_clamping(result, input, format, model);
     }
@@ -168,8 +180,11 @@ template <class T>
 void add_split(ProbeResult& result, ProbeInput<T>& input, Transformer<float> model, const Batch& batch) {
     for (const auto& [name, format] :
          {std::pair{"bf16", Rounding::Bf16}, std::pair{"fp16", Rounding::Fp16}}) {
-        const MismatchSplit split =
-            mismatch_split(model, batch, format, input.pool, [&input] { input.check_cancelled(); });
+        MismatchSplit split;
+        if (input.measures(kMismatch, kSplit))
+            split = mismatch_split(model, batch, format, input.pool, [&input] { input.check_cancelled(); });
+        else
+            split = MismatchSplit::unmeasured();
         const std::string of = name;
         const auto add = [&](const char* what, const std::array<double, kOperationKinds>& values) {
             result.arrays.push_back(
@@ -202,10 +217,12 @@ ProbeResult probe_mismatch(ProbeInput<T>& input) {
 
     ProbeResult result;
     for (const Format& format : kFormats) {
-        input.check_cancelled();
-        model.set_rounding(format.rounding, format.policy);
-        model.set_parameters(weights);
-        model.forward(batch, low, input.pool);
+        if (input.measures(kMismatch, format.name)) {
+            input.check_cancelled();
+            model.set_rounding(format.rounding, format.policy);
+            model.set_parameters(weights);
+            model.forward(batch, low, input.pool);
+        }
         add_errors(result, input, format.name, low, *exact, model.spec());
     }
     model.set_rounding(Rounding::None);
@@ -233,7 +250,7 @@ double mismatch_operations(const ProbeShape& s) {
 
 ProbeInfo mismatch_probe() {
     static constexpr Axis kPart{"part"};
-    static constexpr const char *kSplit =
+    static constexpr const char *kShare =
                                     "a kind's share of the squared error of sequence 0's logits: that of the "
                                     "kind alone over that of all kinds",
                                 *kRemainder =
@@ -245,7 +262,7 @@ ProbeInfo mismatch_probe() {
     const std::vector<Axis> states{axis::hidden_state}, parts{kPart}, sites{axis::site}, layers{axis::layer};
     constexpr unsigned part = kMayBeNan | kAdded;
     constexpr unsigned flags = kAveraged | kMayBeNan;
-    return {"mismatch",
+    return {kMismatch,
             "Low-precision mismatch",
             "‖y_low − y_32‖_F/‖y_32‖_F of one forward pass in an emulated format and one in float32",
             "[B]",
@@ -276,11 +293,11 @@ ProbeInfo mismatch_probe() {
              {"mxe4m3_gamma_bias", sites, "Σ(|q| − |γ|)/Σ|γ| of the rounded q", part},
              {"mxe4m3_weights_clamped", layers, "the share of the layer's matrices", part},
              {"mxe4m3_weights_bias", layers, "the bias of the layer's matrices", part},
-             {"split_bf16", parts, kSplit, part},
+             {"split_bf16", parts, kShare, part},
              {"remainder_bf16", {}, kRemainder, part},
              {"only_bf16", parts, kOnly, part},
              {"without_bf16", parts, kWithout, part},
-             {"split_fp16", parts, kSplit, part},
+             {"split_fp16", parts, kShare, part},
              {"remainder_fp16", {}, kRemainder, part},
              {"only_fp16", parts, kOnly, part},
              {"without_fp16", parts, kWithout, part}},
@@ -288,7 +305,15 @@ ProbeInfo mismatch_probe() {
              {"parts",
               "kinds of operations: scores, softmax, mixing (PV), projections, feed_forward (and the head), "
               "activation, norm, residual"}},
-            false};
+            false,
+            {{"bf16", 0.04},
+             {"fp16", 0.04},
+             {"bf16_autocast", 0.04},
+             {"fp16_autocast", 0.04},
+             {"e4m3", 0.07},
+             {"e5m2", 0.07},
+             {"mxe4m3", 0.07},
+             {kSplit, 0.63}}};
 }
 
 }  // namespace normscope

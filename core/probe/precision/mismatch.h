@@ -14,6 +14,9 @@ namespace normscope {
 /// sequences: the first two of the batch (label "sampled"). Values are NaN where y_32 is zero or a value is
 /// not finite, as after an overflow in FP16; errors also with fewer than two sequences.
 ///
+/// An entry of the recipe may choose formats (ProbeInput::measures): the passes of others are not made, and
+/// their values are NaN.
+///
 /// The weights are those that the model's passes read: of a run in pure BF16 those in BF16.
 template <class T>
 ProbeResult probe_mismatch(ProbeInput<T>& input);

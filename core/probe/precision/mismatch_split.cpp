@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/probe/precision/mismatch_split.h"
 
+#include "core/base/nan.h"
+
 #include <cmath>
 #include <numeric>
 
 namespace normscope {
+
+MismatchSplit MismatchSplit::unmeasured() {
+    MismatchSplit split;
+    split.all = kNaN;
+    split.only.fill(kNaN);
+    split.without.fill(kNaN);
+    return split;
+}
 
 std::array<double, kOperationKinds> MismatchSplit::share() const {
     std::array<double, kOperationKinds> shares{};

@@ -14,6 +14,7 @@ struct MismatchSplit {
     double all = 0;                                 ///< every kind in the short format
     std::array<double, kOperationKinds> only{};     ///< one kind alone
     std::array<double, kOperationKinds> without{};  ///< all but one
+    static MismatchSplit unmeasured();              ///< NaN
     /// only²/all²: what each kind has of the squared error, if errors of different kinds were independent.
     std::array<double, kOperationKinds> share() const;
     /// 1 − Σ share(): the interaction. Negative where errors cancel when all act together.

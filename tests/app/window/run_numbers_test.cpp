@@ -72,13 +72,15 @@ class RunNumbersTest : public QObject {
         for (const widgets::BandNumber& number : numbers) QVERIFY(number.note.isEmpty() && !number.draft);
     }
 
-    void aStepWithoutASampleHasAReasonInsteadOfANumber() {
+    void aStepWithoutASampleHasTheNearestOneWithItsStep() {
         const RunData run = trained();
         auto numbers = numbersOf(inputAt(run, 6));
         QCOMPARE(numbers[0].value, QString("2.90"));
-        for (const int i : {1, 2}) {
-            QCOMPARE(numbers[std::size_t(i)].value, QString("–"));
-            QVERIFY(numbers[std::size_t(i)].tip.endsWith("not measured at step 6 · nearest 4 / 8"));
+        const auto at_4 = numbersOf(inputAt(run, 4));
+        for (const std::size_t i : {1u, 2u}) {
+            QCOMPARE(numbers[i].value, at_4[i].value);
+            QCOMPARE(numbers[i].note, QString("at step 4"));
+            QVERIFY(numbers[i].tip.contains("at step 4"));
         }
         QCOMPARE(numbers[2].caption, QString("gradient, layer 1 ÷ 2"));
         // Another run is longer.

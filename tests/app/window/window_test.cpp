@@ -367,7 +367,7 @@ class WindowTest : public QObject {
         const auto last = curve(b.cell("growth"), "Pre-LN").y;
         Q_EMIT b.find<widgets::TransportBar>("transportBar")->scrubbed(0);
         QCOMPARE(b.cell("growth")->findChild<QLabel*>("subtitle")->text(),
-                 QStringLiteral("RMS of the hidden state · at step 0"));
+                 QStringLiteral("RMS of the hidden state · at step 0 · whole-run axes"));
         QVERIFY(curve(b.cell("growth"), "Pre-LN").y != last);
         QTest::keyClick(b.window.get(), Qt::Key_End);
         QCOMPARE(curve(b.cell("growth"), "Pre-LN").y, last);

@@ -6,6 +6,7 @@
 #include "widgets/figures/parts/panel_text.h"
 #include "widgets/figures/parts/samples.h"
 
+#include <limits>
 #include <map>
 
 namespace normscope::widgets {
@@ -60,6 +61,8 @@ std::vector<Ribbon> gradientRibbons(const PanelInput& input, const RunGroups& gr
         if (!by_step.empty()) {
             const auto of = by_step.count(common) ? by_step.find(common) : std::prev(by_step.end());
             ribbon.step = of->first;
+            ribbon.aged = input.shownStep() != std::numeric_limits<std::int64_t>::max() &&
+                          ribbon.step != input.shownStep();
             ribbon.gradient = groupCurve(of->second, Spread::None, Scale::Log).median;
         }
         ribbons.push_back(std::move(ribbon));

@@ -360,12 +360,13 @@ bool isGroupable(const PanelInfo& panel, const PanelOptions& options) {
 Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunGroups& groups,
                      const GroupDrawing& drawing) {
     checkPanel(panel, resolveOptions(panel, input.options));
-    PanelInput members = input;
+    PanelInput members = withoutAxesOption(panel, input);
     if (panel.id == "growth") members.options["growth_class"] = "off";  // of single runs
     Figure figure = panel.build(members);
     if (input.runs.empty()) return figure;
     figure = Grouper(input, groups, drawing).regroup(std::move(figure));
     annotateSelection(figure, input, panel.probes);
+    markAges(figure, input, panel);
     return figure;
 }
 

@@ -14,6 +14,7 @@ struct Ribbon {
     int runs = 1;                  ///< of a group; its values are then their medians
     std::vector<double> gradient;  ///< at the hidden states 0 … 2D; NaN: none; empty: no sample
     std::int64_t step = 0;         ///< of the sample
+    bool aged = false;             ///< of another step than the scrubbed one: at half strength
 
     /// D, 0 without a sample.
     int depth() const { return static_cast<int>(gradient.size() / 2); }

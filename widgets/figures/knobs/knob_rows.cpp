@@ -105,8 +105,8 @@ static const KnobSpec kTable[] = {
     {Gpas, "stack.gpas.site", T("Site"), T("place of the gate"), {}, usesGates},
     {Gpas, "stack.gpas.activation", T("Function"), T("activation of the gate"), {}, usesGates},
     {Gpas, "stack.gpas.stop_gradient", T("Stop grad."), T("stop gradient"), {}, usesGates},
-    {Gpas, "stack.gpas.learnable", T("Learnable"), T("learnable usesGates"), {}, usesGates},
-    {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the usesGates' gradient"),
+    {Gpas, "stack.gpas.learnable", T("Learnable"), T("learnable gates"), {}, usesGates},
+    {Gpas, "stack.gpas.clip", T("Gate clip"), T("clip of the gates' gradient"),
      {Log, 1e-3, 10, true, {0.01, 1}}, usesGates},
 
     {Training, "optimizer.kind", T("Optimiser"), T("optimiser")},

@@ -102,7 +102,7 @@ PanelInfo growthPanel() {
     return {"growth",
             "Growth",
             {"growth"},
-            {{"quantity", "GrowthQuantity", {"rms", "ma", "var", "block_rms"}},
+            {{"quantity", "Quantity", {"rms", "ma", "var", "block_rms"}},
              {"normalise", "Relative to embedding", {"off", "on"}, {{"x0", "on"}}},
              {"bound", "Bound", {"sharp", "uniform", "off"}, {{"on", "sharp"}}},
              {"estimate", "GPAS estimate", {"on", "off"}},

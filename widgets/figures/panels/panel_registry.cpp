@@ -25,8 +25,19 @@
 
 namespace normscope::widgets {
 
+namespace {
+
+/// Panels of one step have the choice of what their axes span.
+std::vector<PanelInfo> withAxes(std::vector<PanelInfo> panels) {
+    for (PanelInfo& panel : panels)
+        if (!panel.draws_steps) panel.options.push_back({kAxesOption, "Axes", {"whole_run", "this_step"}});
+    return panels;
+}
+
+}  // namespace
+
 const std::vector<PanelInfo>& panels() {
-    static const std::vector<PanelInfo> all = {
+    static const std::vector<PanelInfo> all = withAxes({
         growthPanel(),       //
         gradientsPanel(),    //
         jacobianPanel(),     //
@@ -48,7 +59,7 @@ const std::vector<PanelInfo>& panels() {
         weightsPanel(),      //
         shiftPanel(),        //
         pathsPanel(),
-    };
+    });
     return all;
 }
 
@@ -98,12 +109,14 @@ bool isConsistent(const Figure& figure) {
 }  // namespace
 
 Figure buildPanel(const std::string& id, const PanelInput& input) {
-    Figure figure = panelInfo(id).build(input);
+    const PanelInfo& panel = panelInfo(id);
+    Figure figure = panel.build(withoutAxesOption(panel, input));
     NORMSCOPE_ASSERT(isConsistent(figure), "flags are ascending, a plot has one map at most");
     annotateSelection(figure, input, panelInfo(id).probes);
     limitGrid(figure);
     nameGhosts(figure, input.ghost_name);
     for (const RunData* run : input.runs) figure.run_names << nameOf(*run);
+    markAges(figure, input, panel);
     return figure;
 }
 

@@ -129,7 +129,7 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
 /// The row of a panel; its quantities are the values of its first option.
 ProfilePanel panelOf(const char* probe, const QString& title, const QString& source,
                      Figure (*build)(const PanelInput&), std::vector<ProfileQuantity> quantities) {
-    PanelOption option{"quantity", "ProfileQuantity", {}};
+    PanelOption option{"quantity", "Quantity", {}};
     for (const ProfileQuantity& q : quantities) option.values.push_back(q.array);
     return {{probe, title, {probe}, {std::move(option), depthOrStepOption()}, build, false, true},
             source,

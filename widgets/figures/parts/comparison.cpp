@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kStripShare = 0.2;       // about 60 px under a plot of 300
 constexpr double kComparisonMinSpan = 2;  // the strip shows at least 1/2 … 2: equal runs look equal
+constexpr double kRatioMargin = 1.05;     // 5 % on the log axis
 constexpr double kFarOutside = 10;
 
 bool comparable(const Curve& curve) {
@@ -82,13 +83,22 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     strip.x = plot.x;
     strip.y.label = strip.curves.size() == 1 ? strip.curves.front().name : "Ratio to " + base->name;
     strip.y.scale = Scale::Log;
-    strip.y.ticks = stripTicks(span);
-    span = std::pow(span, 1.05);  // 5 % margin on the log axis
-    strip.y.range = {1 / span, span};
+    setRatioSpan(strip, span);
     strip.references.push_back({Qt::Horizontal, 1, QString()});
     strip.height_share = kStripShare;
     strip.is_ratio = true;
     return strip;
+}
+
+void setRatioSpan(Plot& strip, double span) {
+    span = std::max(span, kComparisonMinSpan);
+    strip.y.ticks = stripTicks(span);
+    span = std::pow(span, kRatioMargin);
+    strip.y.range = {1 / span, span};
+}
+
+double ratioSpan(const Plot& strip) {
+    return std::pow(strip.y.range->second, 1 / kRatioMargin);
 }
 
 void addBound(Plot& plot, Curve bound, const QString& word) {

@@ -30,7 +30,7 @@ std::vector<double> products(const std::vector<double>& factors) {
     return running;
 }
 
-struct Range {
+struct FactorSpan {
     double low = std::numeric_limits<double>::infinity(), high = 0;
     void include(const std::vector<double>& values) {
         for (const double v : values)
@@ -44,7 +44,7 @@ void drawGradientFactors(Figure& figure, const PanelInput& input) {
     figure.side_by_side = true;
     const auto samples = shownSamples(input, kProbe);
     std::vector<bool> drawn(input.runs.size(), false);
-    Range range;
+    FactorSpan range;
     QStringList parts;
     int deepest = 0;
     for (const ShownSample& shown : samples) {

@@ -99,6 +99,13 @@ bool drawsAny(const PanelInfo& panel, const QStringList& changed) {
     });
 }
 
+PanelInput withoutAxesOption(const PanelInfo& panel, const PanelInput& input) {
+    resolveOptions(panel, input.options);
+    PanelInput own = input;
+    own.options.erase(kAxesOption);
+    return own;
+}
+
 Figure startFigure(const PanelInfo& panel) {
     Figure figure;
     figure.panel = QString::fromStdString(panel.id);

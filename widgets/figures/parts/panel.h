@@ -68,6 +68,12 @@ PanelOptions resolveOptions(const PanelInfo& panel, const PanelOptions& given);
 /// The menu title of an option's value.
 QString optionTitle(const std::string& value);
 
+/// Of every panel of one step: whether its axes and colours span the whole run (run_scale.h) or this step. It
+/// is no option of the panel's own build().
+inline constexpr const char* kAxesOption = "axes";
+/// The input of the panel's own build(). Throws InputError as resolveOptions does.
+PanelInput withoutAxesOption(const PanelInfo& panel, const PanelInput& input);
+
 /// A figure with the panel's id and title set.
 Figure startFigure(const PanelInfo& panel);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace normscope::widgets {
@@ -54,15 +55,32 @@ std::optional<std::int64_t> newestShared(const PanelInput& input, const std::str
     return common == samples.rend() ? std::nullopt : std::optional(common->step);
 }
 
-/// "32 / 48", the measured steps next to an unmeasured one; only one at the ends.
-QString nearest(const std::vector<ProbeResult>& samples, std::int64_t step) {
-    const auto after = std::find_if(samples.begin(), samples.end(),
-                                    [&](const ProbeResult& sample) { return sample.step > step; });
-    QStringList steps;
-    if (after != samples.begin()) steps << QString::number(std::prev(after)->step);
-    if (after != samples.end()) steps << QString::number(after->step);
-    return steps.join(" / ");
+/// The sample of that step, else the one nearest to it, of two the earlier one; null where there is none.
+const ProbeResult* nearestTo(const RunData& run, const std::string& probe, std::int64_t step) {
+    const auto found = run.probes.find(probe);
+    if (found == run.probes.end() || found->second.empty()) return nullptr;
+    const auto& samples = found->second;
+    const auto after =
+        std::lower_bound(samples.begin(), samples.end(), step,
+                         [](const ProbeResult& sample, std::int64_t wanted) { return sample.step < wanted; });
+    if (after == samples.end()) return &samples.back();
+    if (after == samples.begin()) return &*after;
+    return after->step - step < step - std::prev(after)->step ? &*after : &*std::prev(after);
 }
+
+/// "of step 8, 1 step later"; of a run that ended before the step asked for, "ended at step 12".
+QString ageText(std::int64_t sampled, std::int64_t asked, const RunData* run) {
+    if (run && ended(*run) && lastStep(*run) >= 0 && lastStep(*run) < asked)
+        return QString("ended at step %1").arg(lastStep(*run)) +
+               (sampled == lastStep(*run) ? QString() : QString(", of step %1").arg(sampled));
+    const std::int64_t apart = std::abs(sampled - asked);
+    return QString("of step %1, %2 %3 %4")
+        .arg(sampled)
+        .arg(apart)
+        .arg(apart == 1 ? "step" : "steps", sampled > asked ? "later" : "earlier");
+}
+
+constexpr std::size_t kMaxAges = 4;  // chips: more would cover the curves
 
 bool anyFinite(const std::vector<double>& values) {
     return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
@@ -99,27 +117,50 @@ bool drawsAnything(const Plot& plot) {
                        [](const HeatMap& map) { return anyFinite(map.raw); });
 }
 
+/// The shown step, if some run made it and lacks a sample there of one of these probes.
+std::optional<std::int64_t> unmeasuredStep(const PanelInput& input, const std::vector<std::string>& probes) {
+    if (input.exploring) return std::nullopt;
+    for (const RunData* run : input.runs) {
+        const std::int64_t last = lastStep(*run);
+        if (last < 0 || run->unread) continue;
+        const std::int64_t step = followsNewest(input) ? last : input.step;
+        if (step > last) continue;  // it has no such step
+        for (const std::string& probe : probes) {
+            const auto found = run->probes.find(probe);
+            const bool never = found == run->probes.end() || found->second.empty();
+            // Following a run in training, its next sample comes by itself.
+            if (never || (!followsNewest(input) && !run->sample_of(probe, step))) return step;
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string& probe) {
     std::vector<ShownSample> shown;
-    // The newest sample if no step is given.
-    const auto add = [&](const RunData* run, std::size_t index, LineKind kind,
-                         std::optional<std::int64_t> step) {
-        if (!run) return;
-        const ProbeResult* sample = step ? run->sample_of(probe, *step)
-                                         : run->sample_at(probe, std::numeric_limits<std::int64_t>::max());
+    const auto add = [&](const RunData* run, std::size_t index, LineKind kind, const ProbeResult* sample) {
         if (sample) shown.push_back({run, static_cast<int>(index), kind, sample});
+    };
+    // The newest sample if no step is given.
+    const auto sampleOf = [&](const RunData* run, std::optional<std::int64_t> step) {
+        return !run   ? nullptr
+               : step ? run->sample_of(probe, *step)
+                      : run->sample_at(probe, std::numeric_limits<std::int64_t>::max());
     };
     std::optional<std::int64_t> scrubbed;
     if (!followsNewest(input)) scrubbed = input.shownStep();
     const std::vector<bool> under = underComparison(input.runs);
     const auto shared = scrubbed ? scrubbed : newestShared(input, probe, under);
-    for (std::size_t i = 0; i < input.ghosts.size(); ++i) add(input.ghosts[i], i, LineKind::Ghost, scrubbed);
-    for (std::size_t i = 0; i < input.previews.size(); ++i) add(input.previews[i], i, LineKind::Preview, 0);
+    for (std::size_t i = 0; i < input.ghosts.size(); ++i)
+        add(input.ghosts[i], i, LineKind::Ghost, sampleOf(input.ghosts[i], scrubbed));
+    for (std::size_t i = 0; i < input.previews.size(); ++i)
+        add(input.previews[i], i, LineKind::Preview, sampleOf(input.previews[i], 0));
     for (std::size_t i = 0; i < input.runs.size(); ++i)
         add(input.runs[i], i, isDraft(input, i) ? LineKind::Draft : LineKind::Measured,
-            scrubbed || under[i] ? shared : std::nullopt);
+            // Of a file that is not read to its end a nearer one may follow.
+            scrubbed && !input.runs[i]->unread ? nearestTo(*input.runs[i], probe, *scrubbed)
+                                               : sampleOf(input.runs[i], under[i] ? shared : std::nullopt));
     return shown;
 }
 
@@ -131,14 +172,7 @@ QString whyMissing(const PanelInput& input, std::size_t index, const std::string
         return index < input.pending.size() && input.pending[index]
                    ? QString("being measured …")
                    : QString("not measured yet, M measures it at this step");
-    const std::int64_t step = input.shownStep();
-    const ProbeResult* sample = followsNewest(input) ? &found->second.back() : run.sample_of(probe, step);
-    if (!sample) {
-        const bool over = ended(run) && lastStep(run) >= 0 && lastStep(run) < step;
-        const QString what = over ? QString("ended at step %1").arg(lastStep(run))
-                                  : QString("not measured at step %1").arg(step);
-        return what + " · nearest " + nearest(found->second, step);
-    }
+    const ProbeResult* sample = nearestTo(run, probe, input.shownStep());
     const auto empty = [](const NamedArray& a) { return a.data.empty(); };
     if (std::all_of(sample->arrays.begin(), sample->arrays.end(), empty))  // e.g. a stack without a norm
         return QString("nothing for %1 to measure").arg(QString::fromStdString(probe));
@@ -190,6 +224,53 @@ void nameSteps(Figure& figure, const std::vector<ShownSample>& samples) {
         for (Stems& stems : plot.stems) name(stems);
         for (HeatMap& map : plot.maps) name(map);
     }
+}
+
+void markAges(Figure& figure, const PanelInput& input, const PanelInfo& panel) {
+    if (panel.draws_steps) return;
+    if (figure.plots.empty()) figure.unmeasured = unmeasuredStep(input, panel.probes);
+    if (input.exploring || followsNewest(input)) return;
+    const std::int64_t asked = input.step;
+    std::map<int, std::int64_t> sampled;  // by run, the step of what is drawn of it
+    const auto eachMark = [&](const auto& visit) {
+        for (Plot& plot : figure.plots) {
+            for (Curve& curve : plot.curves)
+                if (curve.kind != LineKind::Ghost && curve.kind != LineKind::Preview) visit(curve);
+            for (Band& band : plot.bands) visit(band);
+            for (Stems& stems : plot.stems) visit(stems);
+            for (HeatMap& map : plot.maps) visit(map);
+        }
+    };
+    eachMark([&](const auto& mark) {
+        if (mark.role.kind == Role::Kind::Run && mark.step) sampled.emplace(mark.role.run, *mark.step);
+    });
+    std::erase_if(sampled, [&](const auto& entry) { return entry.second == asked; });
+    if (sampled.empty()) return;
+    // A bound has no step of its own: it is of its run's sample.
+    eachMark([&](auto& mark) {
+        if (mark.role.kind == Role::Kind::Run && sampled.count(mark.role.run) > 0) mark.aged = true;
+    });
+    const auto names = static_cast<std::size_t>(figure.run_names.size());
+    const bool by_run = names == input.runs.size();  // else by group
+    QStringList texts;
+    for (const auto& [run, step] : sampled)
+        texts << ageText(step, asked, by_run ? input.runs[static_cast<std::size_t>(run)] : nullptr);
+    auto& chips = figure.plots.front().chips;
+    const bool same = texts.count(texts.front()) == texts.size();
+    if (same && (sampled.size() == names || sampled.size() > kMaxAges)) {
+        chips.push_back({Chip::Edge::BottomLeft, texts.front(), {}});
+    } else if (sampled.size() > kMaxAges) {
+        chips.push_back({Chip::Edge::BottomLeft, "of other steps, named by the read-out", {}});
+    } else {
+        qsizetype i = 0;
+        for (const auto& [run, step] : sampled)
+            chips.push_back(
+                {Chip::Edge::BottomLeft,
+                 (run < figure.run_names.size() ? figure.run_names[run] + ' ' : QString()) + texts[i++],
+                 Role{Role::Kind::Run, run, 0}});
+    }
+    figure.unmeasured = unmeasuredStep(input, panel.probes);
+    figure.summary += QString(". Not measured at step %1").arg(asked);
 }
 
 void annotateSelection(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes) {

@@ -19,14 +19,14 @@ struct ShownSample {
 /// The sample each ghost, preview and run shows of a probe, in drawing order (runs on top). A run without one
 /// is skipped.
 ///
-/// At a scrubbed step these are the samples of exactly that step. Following the newest they are those of the
-/// newest step that all runs under comparison share; where they share none, each run's newest. A run that
-/// ended before the others, or has not begun while they have, is not under comparison: it shows its own
-/// newest.
+/// At a scrubbed step these are the samples of that step; of a run that has none there the nearest one, of
+/// two the earlier (markAges); of ghosts that step's alone. Following the newest they are those of the newest
+/// step that all runs under comparison share; where they share none, each run's newest. A run that ended
+/// before the others, or has not begun while they have, is not under comparison: it shows its own newest.
 std::vector<ShownSample> shownSamples(const PanelInput& input, const std::string& probe);
 
-/// Why a run of the input has no sample of a probe to show, in a few words: "not measured at step 45 ·
-/// nearest 32 / 48".
+/// Why a run of the input has no sample of a probe to show, in a few words: "not measured yet, M measures it
+/// at this step".
 QString whyMissing(const PanelInput& input, std::size_t run, const std::string& probe);
 
 /// The array of that name, or nullptr where it is absent, of another rank, or its data do not fill its shape.
@@ -39,13 +39,18 @@ QString atStep(const std::vector<ShownSample>& samples);
 /// Names the step of every mark that belongs to a run's own sample and does not name one yet.
 void nameSteps(Figure& figure, const std::vector<ShownSample>& samples);
 
+/// Marks what is of another step than the scrubbed one as aged and names its step and its age in chips: "of
+/// step 8, 1 step later". Sets Figure::unmeasured where it does, or where nothing is drawn, and some run made
+/// that step. The marks' steps are named (nameSteps), the figure's runs too.
+void markAges(Figure& figure, const PanelInput& input, const PanelInfo& panel);
+
 /// Names in subtitle, formula and summary the places that samples are of, where they are of selected ones
 /// alone ("only blocks.0, blocks.11"); fills empty_text where none of these is drawn by the figure.
 void annotateSelection(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes);
 
 /// Names the steps (nameSteps), fills empty_text where no run of the input has a sample that could be drawn,
-/// and adds a chip to the first plot for each run that has none while others do ("Post-LN: not measured at
-/// step 45 · nearest 32 / 48"). `drawn[i]`: whether run i is drawn.
+/// and adds a chip to the first plot for each run that has none while others do ("Post-LN: not measured yet,
+/// M measures it at this step"). `drawn[i]`: whether run i is drawn.
 void annotateMissing(Figure& figure, const PanelInput& input, const std::string& probe,
                      const std::vector<bool>& drawn);
 

@@ -2,6 +2,7 @@
 #include "core/base/error.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
+#include "widgets/figures/parts/run_scale.h"
 #include "widgets/figures/runs/run_diff.h"
 #include "widgets/figures/spec/figure_spec.h"
 
@@ -41,13 +42,18 @@ Figure figureOf(const FigureSpec& spec, std::vector<RunData> runs) {
     input.exploring = std::all_of(input.runs.begin(), input.runs.end(),
                                   [](const RunData* run) { return run->steps.rows() == 0; });
     if (spec.step) input.step = *spec.step;
-    if (!spec.group_by.empty())
-        return groupedFigure(panel, input, groupRuns(input.runs, spec.group_by),
-                             {spec.band, spec.paper.ratio, spec.multiples});
+    if (!spec.group_by.empty()) {
+        const RunGroups groups = groupRuns(input.runs, spec.group_by);
+        const auto build = [&](const PanelInput& at) {
+            return groupedFigure(panel, at, groups, {spec.band, spec.paper.ratio, spec.multiples});
+        };
+        return onRunScale(build(input), panel, input, build);
+    }
     const std::vector<QString> names = distinctNames(input.runs);
     for (std::size_t i = 0; i < input.runs.size(); ++i)
         runs[static_cast<std::size_t>(input.runs[i] - runs.data())].name = names[i].toStdString();
-    return buildPanel(spec.panel, input);
+    const auto build = [&](const PanelInput& at) { return buildPanel(spec.panel, at); };
+    return onRunScale(build(input), panel, input, build);
 }
 
 QString recipesOf(const FigureSpec& spec, const std::vector<RunData>& runs) {

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
+#include "widgets/figures/panels/panel_registry.h"
 
 #include <QtTest>
 #include <cmath>
@@ -320,36 +321,45 @@ class GrowthPanelTest : public QObject {
         }
     }
 
-    void aScrubbedStepShowsThatStepAlone() {
-        const RunData a = sampled("A", {0, 18, 20, 30}), b = sampled("B", {0, 18, 30});
+    void aScrubbedStepShowsTheNearestSampleWithItsAge() {
+        RunData a = sampled("A", {0, 18, 20, 30}), b = sampled("B", {0, 18, 30});
+        for (RunData* run : {&a, &b})
+            for (std::int64_t step = 0; step <= 40; ++step) run->steps.append({step, {{"loss", 1}}});
         PanelInput input;
         input.runs = {&a, &b};
         input.step = 20;
-        Figure f = buildGrowth(input);
-        QCOMPARE(f.subtitle, "at step 20");
+        Figure f = buildPanel("growth", input);
+        QCOMPARE(f.subtitle, "at step 20 (B: 18)");
         QCOMPARE(f.plots.size(), 1u);  // no ratio to a step that was not measured
-        QCOMPARE(f.plots[0].curves.size(), 1u);
+        QCOMPARE(f.plots[0].curves.size(), 2u);
         QCOMPARE(f.plots[0].curves[0].y[0], 21.0);
         QCOMPARE(*f.plots[0].curves[0].step, 20);
+        QVERIFY(!f.plots[0].curves[0].aged && f.plots[0].curves[1].aged);
         QCOMPARE(chipTexts(f.plots[0]),
-                 QStringList({"B: not measured at step 20 · nearest 18 / 30", "A: fewer than 8 layers"}));
-        QCOMPARE(f.plots[0].chips[0].role->run, 1);
-        QCOMPARE(f.plots[0].chips[1].role->run, 0);  // a class of growth is that of a run measured there
-        input.step = 25;
-        f = buildGrowth(input);
-        QVERIFY(f.plots.empty());
-        QCOMPARE(f.empty_text,
-                 "A: not measured at step 25 · nearest 20 / 30\n"
-                 "B: not measured at step 25 · nearest 18 / 30");
+                 QStringList({"No class of growth: fewer than 8 layers", "B of step 18, 2 steps earlier"}));
+        QCOMPARE(f.plots[0].chips.back().role->run, 1);
+        QCOMPARE(f.unmeasured, std::optional<std::int64_t>(20));
+        input.step = 29;  // both at 30: those are comparable
+        f = buildPanel("growth", input);
+        QCOMPARE(f.subtitle, "at step 30");
+        QCOMPARE(f.plots.size(), 2u);
+        for (const Plot& plot : f.plots)
+            for (const Curve& curve : plot.curves) QVERIFY(curve.aged);
+        QCOMPARE(chipTexts(f.plots[0]).back(), "of step 30, 1 step later");
+        QVERIFY(f.summary.endsWith(". Not measured at step 29"));
+        input.step = 19;  // as near to both: the earlier one
+        QCOMPARE(*buildPanel("growth", input).plots[0].curves[0].step, 18);
         input.step = 18;
-        f = buildGrowth(input);
+        f = buildPanel("growth", input);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves[0].y[0], 1.0);
         QCOMPARE(*f.plots[1].curves[0].step, 18);
+        QVERIFY(!f.unmeasured && !f.plots[0].curves[0].aged);
         input.exploring = true;
-        f = buildGrowth(input);
+        f = buildPanel("growth", input);
         QCOMPARE(f.subtitle, "at step 0");
         QCOMPARE(f.plots[0].curves[0].y[0], 1.0);
+        QVERIFY(!f.unmeasured);
     }
 
     void followingTheNewestIsTheNewestStepThatBothHave() {
@@ -396,7 +406,10 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[1].curves.size(), 1u);
         QCOMPARE(f.plots[1].curves[0].name, "C ÷ A");
         input.step = 30;
-        QVERIFY(chipTexts(buildGrowth(input).plots[0]).contains("B: ended at step 12 · nearest 12"));
+        f = buildPanel("growth", input);
+        QVERIFY(chipTexts(f.plots[0]).contains("B ended at step 12"));
+        QVERIFY(!f.plots[0].curves[0].aged && f.plots[0].curves[1].aged);
+        QCOMPARE(f.unmeasured, std::nullopt);  // C has no step 30, B neither
 
         // A run that has not begun does not keep the others at step 0.
         const RunData fresh = sampled("Fresh", {0});
@@ -457,7 +470,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.empty_text, "Bare: not measured yet, M measures it at this step");
         input.runs = {&a};
         input.step = 5;
-        QCOMPARE(buildGrowth(input).empty_text, "A: not measured at step 5 · nearest 10");
+        QCOMPARE(*buildGrowth(input).plots[0].curves[0].step, 10);
         input.step = 10;
         input.runs = {&a, &bare};
         f = buildGrowth(input);

@@ -93,7 +93,8 @@ class PanelRegistryTest : public QObject {
 
     void optionsResolveToDefaults() {
         const PanelOptions options = resolveOptions(panelInfo("growth"), {{"bound", "off"}});
-        QCOMPARE(options.size(), 6u);
+        QCOMPARE(options.size(), 7u);
+        QCOMPARE(options.at("axes"), "whole_run");
         QCOMPARE(options.at("quantity"), "rms");
         QCOMPARE(options.at("bound"), "off");
     }

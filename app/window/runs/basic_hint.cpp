@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runs/basic_hint.h"
+
+#include "app/lab/lab.h"
+
+namespace normscope::app {
+
+namespace {
+
+constexpr int kSide = 16, kAbove = 6;
+
+}  // namespace
+
+BasicHint::BasicHint(const Lab& lab, QWidget* parent) : QLabel(parent), lab_(lab) {
+    setObjectName(QStringLiteral("basicHint"));
+    setContentsMargins(kSide, kAbove, kSide, kAbove);
+    setBackgroundRole(QPalette::Base);
+    setAutoFillBackground(true);
+    hide();
+    for (const auto signal : {&Lab::runsChanged, &Lab::trainingChanged})
+        connect(&lab, signal, this, &BasicHint::follow);
+    follow();
+}
+
+void BasicHint::follow() {
+    const Comparison& now = lab_.comparison();
+    setText(now.anyTraining() ? tr("Space pauses. Drag Δt meanwhile: the next step already has it.")
+            : now.exploring() ? tr("Press Space to train, and see whether layer 1 still gets a gradient.")
+                              : tr("Drag the step marker below: both panels show that step."));
+}
+
+}  // namespace normscope::app
