@@ -43,6 +43,7 @@
 #include <QBoxLayout>
 #include <QCloseEvent>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QMenu>
 #include <QScreen>
 #include <QShortcut>
@@ -113,7 +114,7 @@ void MainWindow::buildViews() {
     v.upper->setFixedHeight(widgets::FindingsBand::kHeight);
     v.upper->addWidget(v.findings);
     v.upper->addWidget(v.sweep_band);
-    v.hint = new BasicHint(*lab_, this);
+    v.hint = (new BasicHint(*lab_, this))->label();
     v.presentation =
         new widgets::Presentation(*this, *v.grid, *v.story, {v.strip, v.left, v.upper, v.rail, v.transport});
     connect(v.grid, &widgets::PanelGrid::layerHovered, v.stack, &widgets::StackView::setHoveredLayer);

@@ -109,12 +109,13 @@ HotKnobs Experiment::knobs() const {
 
 void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool,
                          const std::atomic<bool>* cancel, const std::function<void(ProbeResult)>& done,
-                         int at_most) {
+                         int at_most, int at_most_tokens) {
     with(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         trainer.prepare_numerics();
         ProbeShape shape = probe_shape(recipe_);
         shape.sequences = std::min(shape.sequences, at_most);
+        if (!recipe_.stack.of_images()) shape.length = std::min(shape.length, at_most_tokens);
         const Batch batch = trainer.probe_batch(shape.sequences, shape.length);
         auto& memory = std::get<ProbeMemory<Scalar>>(probe_memory_);
         ProbeInput<Scalar> input(trainer.model(), batch, pool, trainer.steps_done(), cancel,

@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,9 +70,11 @@ class Experiment {
                         const std::atomic<bool>* cancel = nullptr);
     /// Several probes on one forward and backward pass, in the order given; `done` is called with each
     /// result. They measure the held-out sequences of the recipe's probe_shape, the first `at_most` of them,
-    /// and label how many, and the places that the recipe selects (ProbePlan::only).
+    /// of text the first `at_most_tokens` of each, and label how many, and the places that the recipe selects
+    /// (ProbePlan::only).
     void measure(const std::vector<std::string>& probes, ThreadPool& pool, const std::atomic<bool>* cancel,
-                 const std::function<void(ProbeResult)>& done, int at_most = kProbeSequences);
+                 const std::function<void(ProbeResult)>& done, int at_most = kProbeSequences,
+                 int at_most_tokens = std::numeric_limits<int>::max());
 
     /// The places that measure() measures, by probe, instead of the recipe's: for a replay, whose recipe has
     /// no probes.

@@ -84,7 +84,7 @@ void Presentation::showStoryPanel() {
 void Presentation::show(const Shown& shown) {
     foot_->scrubber()->setRange(shown.recorded, shown.planned);
     foot_->scrubber()->setStep(shown.step);
-    foot_->train()->setPlaying(shown.playing);
+    foot_->train()->setPlaying(shown.playing, shown.act);
     head_->setStep(shown.step, shown.planned);
     head_->setHeadline(shown.headline);
 }

@@ -43,6 +43,7 @@ class Presentation : public QObject {
         qint64 step = 0;
         bool playing = false;
         QString headline = {};
+        QString act = {};  ///< as TransportBar::setPlaying() has it
     };
     void show(const Shown& shown);
 

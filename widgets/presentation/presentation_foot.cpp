@@ -42,10 +42,10 @@ TrainButton::TrainButton(QWidget* parent) : QPushButton(parent) {
     setPlaying(false);
 }
 
-void TrainButton::setPlaying(bool playing) {
+void TrainButton::setPlaying(bool playing, const QString& act) {
     playing_ = playing;
-    setText(playing ? tr("Pause") : tr("Train"));
-    setToolTip(playing ? tr("Pause (Space)") : tr("Train (Space)"));
+    setText(playing ? tr("Pause") : act.isEmpty() ? tr("Train") : act);
+    setToolTip(tr("%1 (Space)").arg(text()));
     update();
 }
 

@@ -19,7 +19,7 @@ class TrainButton : public QPushButton {
     Q_OBJECT
   public:
     explicit TrainButton(QWidget* parent = nullptr);
-    void setPlaying(bool playing);
+    void setPlaying(bool playing, const QString& act = {});
 
   protected:
     bool event(QEvent* event) override;

@@ -254,11 +254,12 @@ void TransportBar::setMeasuring(const QString& status) {
     showNote();
 }
 
-void TransportBar::setPlaying(bool playing, bool begun) {
+void TransportBar::setPlaying(bool playing, const QString& act, const QString& why_not) {
     playing_ = playing;
     play_->setGlyph(playing ? Glyph::Pause : Glyph::Play);
-    play_->setLabel(playing ? tr("Pause") : begun ? tr("Resume") : tr("Train"));
-    play_->setToolTip(tr("%1 (Space)").arg(play_->text()));
+    play_->setLabel(playing ? tr("Pause") : act.isEmpty() ? tr("Train") : act);
+    play_->setEnabled(playing || why_not.isEmpty());
+    play_->setToolTip(why_not.isEmpty() ? tr("%1 (Space)").arg(play_->text()) : why_not);
     showButtons();
 }
 

@@ -39,8 +39,9 @@ class TransportBar : public QWidget {
     /// What is being measured ("measuring Post-LN at step 45 …"), shown instead of the rates; empty = none.
     /// While it is not empty, the button cancels it.
     void setMeasuring(const QString& status);
-    /// `begun`: runs are being trained, so that the button of a paused training resumes them.
-    void setPlaying(bool playing, bool begun = false);
+    /// `act`: what the button does where nothing is playing, "Resume 6 runs"; empty: "Train". It does nothing
+    /// where `why_not` has a reason.
+    void setPlaying(bool playing, const QString& act = {}, const QString& why_not = {});
     bool isPlaying() const { return playing_; }
     /// Tokens per second, milliseconds per step, and the probes' share of the step time in percent; NaN where
     /// unknown.

@@ -9,6 +9,7 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <utility>
 
 namespace normscope::app {
 
@@ -19,9 +20,12 @@ using namespace std::chrono_literals;
 // During a drag.
 constexpr auto kBackwardInterval = 80ms;
 constexpr auto kBackwardPatience = 500ms;
-constexpr auto kRest = 60ms;        // more than between two moves that change a value
-constexpr auto kBurst = 100ms;      // more than between two notches of a wheel or repeats of a key
-constexpr int kDraftSequences = 2;  // the fewest with an error bar
+constexpr auto kRest = 60ms;           // more than between two moves that change a value
+constexpr auto kBurst = 100ms;         // more than between two notches of a wheel or repeats of a key
+constexpr int kDraftSequences = 2;     // the fewest with an error bar
+constexpr double kDraftBudget = 8;     // ms, half a frame
+constexpr double kDraftReserve = 0.3;  // below this share of it the draft grows: twice as large it fits still
+constexpr int kMinDraftTokens = 16, kMaxDraftTokens = 1 << 16;
 
 double milliseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::milli>(d).count();
@@ -212,15 +216,21 @@ void EngineWorker::measureCheap(std::size_t index, const std::vector<std::string
     if (left == 0) first_measured();
     add(then);
     if (missing.empty()) return;
-    const bool part = draft && probe_shape(run.experiment->recipe()).sequences > kDraftSequences;
+    const ProbeShape whole = probe_shape(run.experiment->recipe());
+    const int tokens = draft && !run.experiment->recipe().stack.of_images() ? draft_tokens_ : whole.length;
+    const bool part = draft && (whole.sequences > kDraftSequences || whole.length > tokens);
+    const auto begin = Clock::now();
     run.experiment->measure(
         missing, pool, &cancel,
         [&](ProbeResult result) {
             const std::string probe = result.probe;
             (part ? run.drafts : run.results).insert_or_assign(probe, std::move(result));
-            if (left > 0 && --left == 0) first_measured();
+            if (left > 0 && --left == 0) {
+                if (draft) run.draft_ms = milliseconds(Clock::now() - begin);
+                first_measured();
+            }
         },
-        draft ? kDraftSequences : kProbeSequences);
+        draft ? kDraftSequences : kProbeSequences, tokens);
 }
 
 template <class Measure>
@@ -230,6 +240,22 @@ void EngineWorker::forEachExplored(Measure&& measure) {
         ThreadPool alone(1);
         measure(static_cast<std::size_t>(i), alone);
     });
+}
+
+/// The next draft fits into its budget on this machine: its tokens follow from the time of this one.
+void EngineWorker::fitDraft() {
+    double slowest = 0;
+    int longest = 0;
+    for (Explored& run : explored_) {
+        slowest = std::max(slowest, std::exchange(run.draft_ms, 0.0));
+        longest = std::max(longest, probe_shape(run.experiment->recipe()).length);
+    }
+    if (slowest == 0) return;  // known from before
+    const int now = std::min(draft_tokens_, longest);
+    if (slowest > kDraftBudget)
+        draft_tokens_ = std::max(kMinDraftTokens, now / 2);
+    else if (slowest < kDraftReserve * kDraftBudget)
+        draft_tokens_ = std::min(2 * now, kMaxDraftTokens);
 }
 
 void EngineWorker::answer(const ExploreRequest& request) {
@@ -292,6 +318,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
         for (RunFrame& run : runs) run.header.reset();
         content = runs;
     }
+    if (in_parts) fitDraft();
     if (!then.empty() || !in_parts) {
         for (std::size_t i = 0; i < runs.size(); ++i) add(i, then);
         if (!in_parts) content.insert(content.end(), rejected.begin(), rejected.end());

@@ -109,6 +109,7 @@ class EngineWorker : public QObject {
         std::map<std::string, ProbeResult> results = {};  ///< of the cheap probes, by id
         std::map<std::string, ProbeResult> drafts =
             {};                   ///< the same, of a few sequences, where not in `results`
+        double draft_ms = 0;      ///< of the last draft's forward pass and its probes
         std::string failed = {};  ///< why it cannot be measured, in one line; it is built again the next time
 
         bool measured_all(const std::vector<std::string>& probes) const;
@@ -148,6 +149,7 @@ class EngineWorker : public QObject {
     void measureCheap(std::size_t run, const std::vector<std::string>& first,
                       const std::vector<std::string>& then, ThreadPool& pool, bool draft,
                       const std::atomic<bool>& cancel, const std::function<void()>& first_measured);
+    void fitDraft();
     template <class Measure>
     static void attempt(Explored& run, Measure&& measure);
     template <class Measure>
@@ -192,6 +194,7 @@ class EngineWorker : public QObject {
     std::atomic<int> frames_waiting_{0};
 
     std::vector<Explored> explored_;
+    int draft_tokens_ = 1 << 16;         ///< of each sequence of a draft, of text; all where it has fewer
     Clock::time_point last_backward_{};  ///< of the explored runs
     std::uint64_t replied_ = 0;          ///< the newest generation
     std::vector<std::unique_ptr<Trained>> trained_;

@@ -63,6 +63,32 @@ double last(const RunData& run, const char* column) {
     return values && !values->empty() ? values->back() : std::nan("");
 }
 
+/// What Space does next, for all runs at once; empty while it trains.
+QString actText(const Lab& lab) {
+    using Act = TrainingControl::Act;
+    const auto resumed = [&](const QString& one, const QString& several, const auto& counts) {
+        const auto& runs = lab.comparison().runs;
+        const auto count = std::count_if(runs.begin(), runs.end(), counts);
+        return count > 1 ? several.arg(count) : one;
+    };
+    switch (lab.training().nextAct()) {
+        case Act::Continue:
+            return resumed(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
+                           [](const LabRun& run) { return run.isTraining(); });
+        case Act::ResumeEnded:
+            return resumed(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
+                           [](const LabRun& run) { return run.resumable(); });
+        case Act::StartAsNew:
+            return TrainingController::tr("Start new run");
+        case Act::None:
+            return TrainingController::tr("All ended");
+        case Act::Train:
+        case Act::Pause:
+            return {};
+    }
+    return {};
+}
+
 }  // namespace
 
 TrainingController::TrainingController(Lab& lab, FilesController& files, const Views& views, QObject* parent)
@@ -135,15 +161,16 @@ void TrainingController::show() {
         lab_.comparison().exploring() ? 0 : std::min(lab_.view().step(), lab_.comparison().lastStep());
     views_.presentation->foot()->scrubber()->setMarks(marks);
     views_.presentation->foot()->scrubber()->setLanes(lanes);
-    views_.presentation->show(
-        {lab_.comparison().lastStep(), planned, step, lab_.training().playing(), presentationHeadline(lab_)});
+    views_.presentation->show({lab_.comparison().lastStep(), planned, step, lab_.training().playing(),
+                               presentationHeadline(lab_), actText(lab_)});
     views_.transport->setMarks(std::move(marks));
     views_.transport->setLanes(std::move(lanes));
     views_.transport->setStep(step);
     const TrainingControl::Act act = lab_.training().nextAct();
-    views_.transport->setPlaying(
-        act == TrainingControl::Act::Pause,
-        act == TrainingControl::Act::Continue || act == TrainingControl::Act::ResumeEnded);
+    views_.transport->setPlaying(act == TrainingControl::Act::Pause, actText(lab_),
+                                 act == TrainingControl::Act::None
+                                     ? tr("Every run has ended: change a knob, or fork one (K)")
+                                     : QString());
     views_.transport->setPreviewPending(lab_.comparison().changesPending());
     views_.transport->setMeasuring(lab_.measurement().status());
     const QString obstacle = lab_.measurement().obstacle();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The basic window: two panels, four knobs, one sentence, the stories once; and the way to the full one.
+#include "app/lab/lab.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/commands.h"
 #include "tests/app/window/window_bench.h"
@@ -51,7 +52,7 @@ class BasicWindowTest : public QObject {
         QVERIFY(hint->isVisible() && hint->text().startsWith("Press Space"));
         for (const char* name : {"storiesButton", "sweepButton"})
             QVERIFY(!b.find<QWidget>(name)->isVisible());
-        QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
         b.keepScreenshot("basic");
 
         QTest::mouseClick(b.find<QPushButton>("fullButton"), Qt::LeftButton);
@@ -86,7 +87,7 @@ class BasicWindowTest : public QObject {
             QCOMPARE(b.window->size(), QSize(1366, 728));
             QVERIFY(b.window->minimumSizeHint().width() <= 1180 &&
                     b.window->minimumSizeHint().height() <= 700);
-            QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
+            QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
             b.keepScreenshot(basic ? "basic-laptop" : "full-laptop");
         }
     }

@@ -107,7 +107,7 @@ class RestoreWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().comparison().runs.size() == 6 && trained(), 20000);
         startAgain(b);
         const auto* button = b.find<QWidget>("transportBar")->findChild<QAbstractButton*>("playButton");
-        QTRY_COMPARE(button->text(), QStringLiteral("Resume"));
+        QTRY_COMPARE(button->text(), QStringLiteral("Resume 6 runs"));
         std::vector<qint64> steps;
         for (const LabRun& run : b.lab().comparison().runs) steps.push_back(run.lastStep());
         QTest::mouseClick(const_cast<QAbstractButton*>(button), Qt::LeftButton);

@@ -98,10 +98,14 @@ class TransportBarTest : public QObject {
         QCOMPARE(b.train()->text(), QStringLiteral("Train"));
         QVERIFY(b.train()->glyph() == Glyph::Play);
         QCOMPARE(b.train()->size(), QSize(140, 34));
-        b.bar.setPlaying(false, true);
-        QCOMPARE(b.train()->text(), QStringLiteral("Resume"));
+        b.bar.setPlaying(false, "Resume 12 runs");
+        QCOMPARE(b.train()->text(), QStringLiteral("Resume 12 runs"));
         QVERIFY(b.train()->glyph() == Glyph::Play);
-        b.bar.setPlaying(true, true);
+        b.bar.setPlaying(false, "All ended", "Every run has ended");
+        QVERIFY(!b.train()->isEnabled());
+        QCOMPARE(b.train()->toolTip(), QStringLiteral("Every run has ended"));
+        b.bar.setPlaying(true, "Resume");
+        QVERIFY(b.train()->isEnabled());
         QCOMPARE(b.train()->text(), QStringLiteral("Pause"));
         b.bar.setPlaying(false);
         QCOMPARE(b.train()->text(), QStringLiteral("Train"));
@@ -133,14 +137,14 @@ class TransportBarTest : public QObject {
             b.bar.setStep(step);
             QVERIFY(places() == start);
         }
-        b.bar.setPlaying(true, true);
+        b.bar.setPlaying(true, "Resume");
         b.bar.setRates(1234567, 12.5, 12);
         QVERIFY(places() == start);
         b.bar.setDeviceUse("cuda:1", "71.2 of 79.1 GiB free");
         QVERIFY(places() == start);
         b.bar.setMeasuring("measuring Post-LN\nat step 45, replay at 40 …");
         QVERIFY(places() == start);
-        b.bar.setPlaying(false, true);
+        b.bar.setPlaying(false, "Resume");
         b.bar.setMeasurable(true, {});
         b.bar.setForkable(true, {});
         QVERIFY(places() == start);
