@@ -157,7 +157,7 @@ widgets::FigureKey LabView::figureKey(const std::string& panel, const widgets::P
         for (std::size_t i = 0; i < state_.now.runs.size(); ++i) key.group_of.push_back(grouped.groupOf(i));
         key.selected_run = state_.now.selected;
     }
-    key.scale = scales_.version(key);
+    if (!key.exploring) key.scale = scales_.version(key);
     return key;
 }
 
@@ -221,9 +221,11 @@ widgets::Figure LabView::figure(const std::string& panel, const widgets::PanelOp
         figure.empty_text = notReadYet(state_.now);
     } else {
         figure = figureOf(panel, options, input);
-        const bool complete =
-            scales_.apply(figure, figureKey(panel, options), input,
-                          [&](const widgets::PanelInput& at) { return figureOf(panel, options, at); });
+        // Initial states have one step: nothing of this is on the path of a dragged knob.
+        const bool complete = input.exploring || scales_.apply(figure, figureKey(panel, options), input,
+                                                               [&](const widgets::PanelInput& at) {
+                                                                   return figureOf(panel, options, at);
+                                                               });
         if (!complete && !extending_) {
             extending_ = true;
             QTimer::singleShot(0, const_cast<LabView*>(this), &LabView::extendScales);
