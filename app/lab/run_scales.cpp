@@ -10,7 +10,6 @@ namespace normscope::app {
 
 namespace {
 
-constexpr qint64 kBudget = 4;               // ms of one call: a quarter of a frame
 constexpr std::size_t kMaxKeptScales = 64;  // panels and options; the oldest is forgotten
 
 }  // namespace
@@ -51,11 +50,12 @@ bool RunScales::apply(widgets::Figure& figure, const widgets::FigureKey& key,
     const bool was_incomplete = !entry->included.empty() && !entry->complete;
     QElapsedTimer timer;
     timer.start();
+    bool included_one = false;
     entry->complete = true;
     for (const auto& [step, samples] : steps) {
         std::size_t& included = entry->included[step];
         if (included == samples) continue;
-        if (timer.elapsed() >= kBudget) {
+        if (included_one && timer.elapsed() >= budget_.count()) {
             entry->complete = false;
             break;
         }
@@ -63,6 +63,7 @@ bool RunScales::apply(widgets::Figure& figure, const widgets::FigureKey& key,
         at.step = step;
         entry->scale.include(build(at));
         included = samples;
+        included_one = true;
     }
     if (was_incomplete && entry->complete) ++entry->version;
     entry->scale.applyTo(figure, steps.size() > 1);

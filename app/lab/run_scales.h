@@ -4,6 +4,7 @@
 #include "widgets/figures/parts/figure_key.h"
 #include "widgets/figures/parts/run_scale.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,10 @@ namespace normscope::app {
 class RunScales {
   public:
     using Build = std::function<widgets::Figure(const widgets::PanelInput&)>;
+
+    /// A call of apply() takes about this long at most, and includes one sample at least. By default a
+    /// quarter of a frame.
+    explicit RunScales(std::chrono::milliseconds budget = std::chrono::milliseconds(4)) : budget_(budget) {}
 
     /// Puts a figure of this input on its scale, as far as it is known. `build` makes the figure of an input
     /// at another step. Returns whether the scale is complete.
@@ -41,6 +46,7 @@ class RunScales {
     static widgets::FigureKey identity(widgets::FigureKey key);
     Entry* find(const widgets::FigureKey& identity);
 
+    std::chrono::milliseconds budget_;
     std::vector<Entry> entries_;
 };
 
