@@ -46,6 +46,7 @@ Lab::Lab(Options options, QObject* parent)
       knobs_(std::make_unique<Knobs>(*state_, *edits_)),
       devices_(std::make_unique<Devices>(*state_, std::move(options.backend))),
       training_(std::make_unique<TrainingControl>(*state_, *edits_, *devices_)),
+      forks_(std::make_unique<Forks>(*state_, *edits_, *training_)),
       remedies_(std::make_unique<Remedies>(*state_, *edits_, *training_)),
       view_(std::make_unique<LabView>(*state_)),
       measurement_(std::make_unique<Measurement>(*state_)),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/devices.h"
+#include "app/lab/forks.h"
 #include "app/lab/knobs.h"
 #include "app/lab/lab_session.h"
 #include "app/lab/lab_view.h"
@@ -61,6 +62,7 @@ class Lab : public QObject {
     RunList& runs() const { return *runs_; }
     Knobs& knobs() const { return *knobs_; }
     TrainingControl& training() const { return *training_; }
+    Forks& forks() const { return *forks_; }
     Devices& devices() const { return *devices_; }
     /// Of failed runs.
     Remedies& remedies() const { return *remedies_; }
@@ -117,6 +119,7 @@ class Lab : public QObject {
     std::unique_ptr<Knobs> knobs_;
     std::unique_ptr<Devices> devices_;
     std::unique_ptr<TrainingControl> training_;
+    std::unique_ptr<Forks> forks_;
     std::unique_ptr<Remedies> remedies_;
     std::unique_ptr<LabView> view_;
     std::unique_ptr<Measurement> measurement_;

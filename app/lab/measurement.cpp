@@ -2,41 +2,14 @@
 #include "app/lab/measurement.h"
 
 #include "app/lab/state/lab_state.h"
+#include "app/lab/state/replay_points.h"
 #include "core/probe/registry.h"
 #include "core/run/known_series.h"
-#include "core/session/run_header.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace normscope::app {
-
-namespace {
-
-/// Its newest checkpoint at or before a step.
-const KnownCheckpoint* nearestCheckpoint(const LabRun& run, std::int64_t step) {
-    const KnownCheckpoint* best = nullptr;
-    for (const KnownCheckpoint& known : run.checkpoints)
-        if (known.step <= step && (!best || known.step > best->step)) best = &known;
-    return best;
-}
-
-/// The same question before a checkpoint is read: whether events of its own step precede it is only known
-/// from the checkpoint.
-std::string obstacleFrom(const std::vector<RunEvent>& events, const KnownCheckpoint* known,
-                         std::int64_t step) {
-    if (!known) return replay_obstacle(events, nullptr, step);
-    if (const auto* memory = std::get_if<std::shared_ptr<const Checkpoint>>(&known->source.from))
-        return replay_obstacle(events, memory->get(), step);
-    Checkpoint unread;
-    unread.step = known->step;
-    std::vector<RunEvent> later;
-    std::copy_if(events.begin(), events.end(), std::back_inserter(later),
-                 [&](const RunEvent& event) { return event.step != known->step; });
-    return replay_obstacle(later, &unread, step);
-}
-
-}  // namespace
 
 Measurement::Measurement(LabState& state)
     : state_(state), measuring_(state.requests, "measure", Pending<Measuring>::Replies::OfNewest) {
@@ -68,7 +41,7 @@ std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
                      [&](const std::string& id) { return find_probe(id) && !run.data->sample_of(id, step); });
         if (probes.empty()) continue;
         const KnownCheckpoint* known = nearestCheckpoint(run, step);
-        const std::string obstacle = obstacleFrom(run.data->events, known, step);
+        const std::string obstacle = replayObstacle(*run.data, known, step);
         if (!obstacle.empty()) {
             why_not << tr("%1 cannot be measured at step %2: %3")
                            .arg(name)
@@ -76,9 +49,7 @@ std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
                            .arg(QString::fromStdString(obstacle));
             continue;
         }
-        MeasurePlan plan{{run_header(*run.data), nullptr, step, std::move(probes)}};
-        plan.replay.header.id = run.id;
-        plan.replay.header.events = run.data->events;
+        MeasurePlan plan{{replayHeader(run), nullptr, step, std::move(probes)}};
         if (known) plan.from = known->source;
         plans.push_back(std::move(plan));
     }

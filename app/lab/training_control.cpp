@@ -16,7 +16,6 @@ TrainingControl::TrainingControl(LabState& state, Edits& edits, const Devices& d
     : state_(state),
       edits_(edits),
       devices_(devices),
-      forks_(state.requests, "fork", Pending<Fork>::Replies::OfEach),
       resumptions_(state.requests, "resume", Pending<ResumedRun>::Replies::OfEach) {
     state_.onReply(state_.engine(), &EngineWorker::startRejected, this, &TrainingControl::applyStartRejected);
     state_.onReply(state_.io(), &IoWorker::checkpointLoaded, this, &TrainingControl::applyCheckpoint);
@@ -215,85 +214,13 @@ void TrainingControl::beginResumed(const Resumption& resumption) {
     if (!plans.empty()) begin(std::move(plans), std::move(before));
 }
 
-// --- forks
-
-const KnownCheckpoint* TrainingControl::forkPoint() const {
-    const KnownCheckpoint* best = nullptr;
-    for (const auto& known : state_.now.selectedRun().checkpoints)
-        if (known.step <= state_.shown.step && (!best || known.step > best->step)) best = &known;
-    return best;
-}
-
-QString TrainingControl::forkObstacle() const {
-    const LabRun& run = state_.now.selectedRun();
-    if (run.data->unread) return notReadYet(state_.now);
-    if (!forkPoint())
-        return tr("%1 has no checkpoint at or before this step: one is taken every ten seconds, at a pause "
-                  "and at the end")
-            .arg(QString::fromStdString(run.data->name));
-    if (!same_but_hot(run.live, run.recipe))
-        return tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ");
-    return {};
-}
-
-void TrainingControl::forkSelected() {
-    if (const QString obstacle = forkObstacle(); !obstacle.isEmpty()) {
-        Q_EMIT state_.problem(obstacle);
-        return;
-    }
-    const LabRun& run = state_.now.selectedRun();
-    const KnownCheckpoint* best = forkPoint();
-    LabRun fork = run;
-    fork.id = state_.newId();
-    fork.training = 0;
-    fork.recording.clear();
-    fork.session.clear();
-    fork.data = std::make_shared<RunData>(*run.data);
-    fork.data->id = fork.id;
-    fork.data->name = default_run_name(fork.recipe) + ", fork at " + std::to_string(best->step);
-    const CheckpointSource source = best->source;
-    const quint64 token = forks_.ask({run.id, std::move(fork), run.data->name});
-    QMetaObject::invokeMethod(state_.io(),
-                              [io = state_.io(), token, source] { io->loadCheckpoint(token, source); });
-}
-
 /// Null: unreadable, which was reported.
 void TrainingControl::applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint) {
-    if (const auto resumed = resumptions_.take(token)) {
-        Resumption& resumption = *resumed->with;
-        if (checkpoint) resumption.runs.emplace_back(resumed->id, checkpoint);
-        if (--resumption.unread == 0) beginResumed(resumption);
-    } else if (auto fork = forks_.take(token); fork && checkpoint) {
-        applyFork(std::move(*fork), checkpoint);
-    }
-}
-
-void TrainingControl::applyFork(Fork&& fork, const CheckpointPtr& checkpoint) {
-    auto& [parent, run, parent_name] = fork;
-    auto history = std::make_shared<RunData>(*run.data);
-    cut_after(*history, checkpoint->step - 1);
-    history->outcome = {RunState::Running, -1, "", -1};
-    if (checkpoint->step > 0)
-        history->events.push_back({checkpoint->step - 1, "fork",
-                                   "of " + parent_name + " at step " + std::to_string(checkpoint->step)});
-    run.data = history;
-    run.preview.reset();
-    run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
-    RunPlan continued = planOf(run);
-    continued.recipe = history->recipe.value("run " + run.id);
-    continued.recipe.watch = run.recipe.watch;
-    continued.recipe.interventions = run.recipe.interventions;
-    continued.history = std::make_shared<const RunData>(*history);
-    continued.start = checkpoint;
-    continued.knobs = hot_knobs(run.recipe);
-    run.live = run.recipe;
-    Comparison after = state_.now;
-    // Moved knobs were applied to the fork; the parent keeps those moved since.
-    if (LabRun* other = after.find(parent); other && same_recipe(other->recipe, run.recipe))
-        other->recipe = other->live;
-    after.runs.push_back(std::move(run));
-    edits_.commit(std::move(after), tr("fork"));
-    begin({continued});
+    const auto resumed = resumptions_.take(token);
+    if (!resumed) return;
+    Resumption& resumption = *resumed->with;
+    if (checkpoint) resumption.runs.emplace_back(resumed->id, checkpoint);
+    if (--resumption.unread == 0) beginResumed(resumption);
 }
 
 }  // namespace normscope::app

@@ -19,7 +19,7 @@ class Devices;
 class Edits;
 class LabState;
 
-/// Controls the training: starts, pauses, stops, resumes and forks runs. Interface thread.
+/// Controls the training: starts, pauses, stops and resumes runs. Interface thread.
 class TrainingControl : public QObject {
     Q_OBJECT
   public:
@@ -53,22 +53,11 @@ class TrainingControl : public QObject {
     /// Ids of the runs that failed, and a line on each.
     std::vector<std::pair<std::string, QString>> failedRuns() const;
 
-    /// A new run from the selected run's newest checkpoint at or before the shown step, with the current
-    /// knobs.
-    void forkSelected();
-    /// The reason if forkSelected() would fork nothing, in one line; else empty.
-    QString forkObstacle() const;
-
     double stepMs() const;
     double probeOverhead() const;
     const DeviceUse& deviceUse() const;
 
   private:
-    struct Fork {
-        std::string parent;
-        LabRun run;
-        std::string parent_name;
-    };
     /// Runs that are resumed together, once the checkpoints of all are read.
     struct Resumption {
         std::string backend;
@@ -79,16 +68,13 @@ class TrainingControl : public QObject {
         std::string id;
         std::shared_ptr<Resumption> with;
     };
-    const KnownCheckpoint* forkPoint() const;
     void applyStartRejected(quint64 token, const QString& id, const QString& message);
     void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
-    void applyFork(Fork&& fork, const CheckpointPtr& checkpoint);
     void beginResumed(const Resumption& resumption);
 
     LabState& state_;
     Edits& edits_;
     const Devices& devices_;
-    Pending<Fork> forks_;
     Pending<ResumedRun> resumptions_;
 };
 

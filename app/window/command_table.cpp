@@ -130,7 +130,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          {keys("Ctrl+G")},
          [=] { lab->view().setGroupSeeds(!lab->view().groupsSeeds()); }},
         {C::Pin, G::Run, tr("Duplicate as reference"), {Qt::Key_B}, [=] { lab->runs().pinSelected(); }},
-        {C::Fork, G::Run, tr("Fork from this step"), {Qt::Key_K}, [=] { lab->training().forkSelected(); }},
+        {C::Fork, G::Run, tr("Fork from this step"), {Qt::Key_K}, [=] { training->forkHere(); }},
         {C::Rename, G::Run, tr("Rename the selected run"), {Qt::Key_F2}, [=] { runs->renameSelected(); }},
         {C::RemoveRun,
          G::Run,

@@ -40,7 +40,7 @@ struct StepTable {
 struct RunEvent {
     std::int64_t step = 0;
     std::string kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series",
-                       ///< "weights", "watch", "watches", "fork"
+                       ///< "weights", "watch", "watches", "fork", "steps"
     std::string text;
 };
 

@@ -165,6 +165,14 @@ class ReplayTest : public QObject {
         QVERIFY_THROWS_EXCEPTION(InputError,
                                  replay({run, nullptr, 15, {"growth"}}, pool));  // it has 14 steps
         QVERIFY_THROWS_EXCEPTION(InputError, replay({run, nullptr, 3, {"weather"}}, pool));
+
+        // A fork with more steps has another schedule than its parent had before it.
+        const std::vector<RunEvent> longer{{9, kLengthEvent, "10 → 30"}};
+        Checkpoint at_its_begin;
+        at_its_begin.step = 10;
+        QCOMPARE(replay_obstacle(longer, &at_its_begin, 20), std::string());
+        QCOMPARE(replay_obstacle(longer, nullptr, 3),
+                 std::string("its length was changed from 10 → 30 steps after step 9"));
     }
 
     void canBeCancelledBetweenSteps() {

@@ -187,6 +187,7 @@ void TransportBar::addActions(QBoxLayout* line) {
     for (const BarButton* made : {fork_, new_run_, measure_}) width = std::max(width, made->fullWidth());
     for (BarButton* made : {fork_, new_run_, measure_}) made->setFixedSize(width, 25);
     measure_->setAccessibleName(tr("Measure at this step"));
+    fork_->setAccessibleName(tr("Fork at this step"));
     line->addLayout(column);
 }
 
@@ -235,22 +236,33 @@ void TransportBar::setLanes(std::vector<StepLane> lanes) {
 }
 
 void TransportBar::setMeasurable(bool measurable, const QString& why_not) {
-    measure_->setEnabled(measurable || !status_.isEmpty());
+    measure_->setEnabled(measurable || !measuring_.isEmpty());
     measure_->setToolTip(
         measurable ? tr("Measure at this step (M): replays the run from its nearest checkpoint") : why_not);
 }
 
 void TransportBar::setForkable(bool forkable, const QString& why_not) {
+    if (!forking_.isEmpty()) return;  // the button cancels it
     fork_->setEnabled(forkable);
-    fork_->setToolTip(forkable ? tr("A new run from the newest checkpoint at or before this step (K)")
-                               : why_not);
+    fork_->setToolTip(forkable ? tr("A new run that begins with the state of this step (K)") : why_not);
 }
 
 void TransportBar::setMeasuring(const QString& status) {
-    status_ = status;
+    measuring_ = status;
     measure_->setLabel(status.isEmpty() ? tr("Measure") : tr("Cancel"));
     measure_->setAccessibleName(status.isEmpty() ? tr("Measure at this step") : tr("Cancel the measurement"));
     if (!status.isEmpty()) measure_->setEnabled(true);
+    showNote();
+}
+
+void TransportBar::setForking(const QString& status) {
+    forking_ = status;
+    fork_->setLabel(status.isEmpty() ? tr("Fork here") : tr("Cancel fork"));
+    fork_->setAccessibleName(status.isEmpty() ? tr("Fork at this step") : tr("Cancel the fork"));
+    if (!status.isEmpty()) {
+        fork_->setEnabled(true);
+        fork_->setToolTip(tr("Ends the replay, without a new run (K)"));
+    }
     showNote();
 }
 
@@ -298,8 +310,9 @@ QString TransportBar::ratesText() const {
 }
 
 void TransportBar::showNote() {
-    const bool rates = status_.isEmpty() && !rates_text_.isEmpty();
-    const QString text = !status_.isEmpty()          ? status_
+    const QString& status = forking_.isEmpty() ? measuring_ : forking_;
+    const bool rates = status.isEmpty() && !rates_text_.isEmpty();
+    const QString text = !status.isEmpty()           ? status
                          : rates                     ? ratesText()
                          : scrubber_->recorded() < 0 ? tr("initial weights, nothing trained yet")
                                                      : scrubber_->measuredText();

@@ -39,6 +39,8 @@ class TransportBar : public QWidget {
     /// What is being measured ("measuring Post-LN at step 45 …"), shown instead of the rates; empty = none.
     /// While it is not empty, the button cancels it.
     void setMeasuring(const QString& status);
+    /// The same of a fork that is replayed, and its button.
+    void setForking(const QString& status);
     /// `act`: what the button does where nothing is playing, "Resume 6 runs"; empty: "Train". It does nothing
     /// where `why_not` has a reason.
     void setPlaying(bool playing, const QString& act = {}, const QString& why_not = {});
@@ -65,7 +67,7 @@ class TransportBar : public QWidget {
     void singleStep();  ///< train one step; sent only where the newest step is shown
     void scrubbed(qint64 step);
     void startNewRun();
-    void forkHere();
+    void forkHere();     ///< or cancel the replay of a fork
     void measureHere();  ///< or cancel the running measurement
 
   protected:
@@ -91,7 +93,7 @@ class TransportBar : public QWidget {
     StepField* field_;
     QLabel *planned_, *note_;
     DeviceButton* device_;
-    QString rates_text_, device_text_, memory_text_, status_;
+    QString rates_text_, device_text_, memory_text_, measuring_, forking_;
     bool playing_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include <QObject>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -41,8 +42,8 @@ namespace normscope::app {
 /// changes are collected in the next. Data to record bypasses the interface, through recordings(): a busy
 /// interface does not delay it.
 ///
-/// Measuring afterwards: runs are replayed in separate experiments, in slices of about 16 ms between those of
-/// the training, which is slowed down but not changed.
+/// Measuring afterwards, and branching off: runs are replayed in separate experiments, in slices of about
+/// 16 ms between those of the training, which is slowed down but not changed.
 class EngineWorker : public QObject {
     Q_OBJECT
   public:
@@ -72,6 +73,9 @@ class EngineWorker : public QObject {
     /// Replays and measures (the checkpoints are in memory); the latest request wins, an empty one cancels
     /// the running one.
     void measureAt(MeasureRequest request);
+    /// Replays a run and returns its state; one request after the other.
+    void branch(BranchRequest request);
+    void cancelBranches();
     /// Drafts, in slices between everything else; the latest request wins, an empty one cancels.
     void draft(DraftRequest request);
     /// The queue of data to record, to be taken on recordingWaits().
@@ -93,6 +97,10 @@ class EngineWorker : public QObject {
     void replayed(quint64 token, const QString& id, qint64 steps_done);
     void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
                   const QString& failed);
+    /// Of a BranchRequest: progress; the checkpoint, or null with the reason in one line (with a checkpoint,
+    /// a remark on it).
+    void branching(quint64 token, qint64 steps_done);
+    void branched(quint64 token, const normscope::app::CheckpointPtr& checkpoint, const QString& failed);
     /// Of a DraftRequest: one of its drafts.
     void drafted(quint64 token, qulonglong index, const normscope::app::DraftResultPtr& result);
     /// recordings() is no longer empty.
@@ -175,6 +183,8 @@ class EngineWorker : public QObject {
     void scheduleReplay();
     void replaySlice();
     void advanceReplay();
+    void scheduleBranch();
+    void branchSlice();
     void scheduleDraft(std::chrono::milliseconds after);
     void draftSlice();
     void sendTrainFrame(bool always);
@@ -207,6 +217,9 @@ class EngineWorker : public QObject {
     MeasureRequest measuring_;        ///< its first run is the current one
     std::unique_ptr<Replay> replay_;  ///< null: not built yet
     bool replay_scheduled_ = false;
+    std::deque<BranchRequest> branches_;     ///< the first is the current one
+    std::unique_ptr<Replay> branch_replay_;  ///< its own; null: not built yet
+    bool branch_scheduled_ = false;
     DraftRequest drafting_;         ///< its first item is the current one
     std::unique_ptr<Draft> draft_;  ///< null: not built yet
     bool draft_scheduled_ = false;

@@ -26,6 +26,11 @@ struct MeasureRequest {
     std::uint64_t token = 0;  ///< of its replies; a newer request cancels an older one
     std::vector<MeasurePlan> runs;
 };
+/// A request for the state of a trained run at a step, by replay: a run branches off there.
+struct BranchRequest {
+    std::uint64_t token = 0;  ///< of its replies
+    ReplayPlan replay;        ///< without probes
+};
 using MeasureRequestPtr = std::shared_ptr<const MeasureRequest>;
 using ProbeResultsPtr = std::shared_ptr<const std::vector<ProbeResult>>;
 

@@ -10,6 +10,7 @@
 #include "widgets/runs/device_button.h"
 #include "widgets/runs/transport_bar.h"
 
+#include <QInputDialog>
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +18,8 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kBarInterval = 100;  // ms
+constexpr int kBarInterval = 100;             // ms
+constexpr int kMaxStepsOfAFork = 1'000'000;  // as the question offers them
 
 /// "71.2 of 79.1 GiB free".
 QString freeMemoryText(const DeviceMemory& memory) {
@@ -101,6 +103,7 @@ TrainingController::TrainingController(Lab& lab, FilesController& files, const V
     const auto later = [this] { later_.request(); };
     connect(&lab_, &Lab::trainingChanged, this, later);
     connect(&lab_.measurement(), &Measurement::changed, this, later);
+    connect(&lab_.forks(), &Forks::changed, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_.devices(), &Devices::changed, this, &TrainingController::showDeviceChoice);
     connect(&lab_, &Lab::runsFailed, this, &TrainingController::offerResumption);
@@ -116,8 +119,7 @@ void TrainingController::connectTransport() {
     connect(views_.transport, &widgets::TransportBar::scrubbed, &lab_.view(), &LabView::setStep);
     connect(views_.transport, &widgets::TransportBar::measureHere, &lab_.measurement(),
             &Measurement::measureHere);
-    connect(views_.transport, &widgets::TransportBar::forkHere, &lab_.training(),
-            &TrainingControl::forkSelected);
+    connect(views_.transport, &widgets::TransportBar::forkHere, this, &TrainingController::forkHere);
     connect(views_.transport, &widgets::TransportBar::startNewRun, &lab_.training(),
             &TrainingControl::startAsNewRun);
     connect(views_.transport->device(), &widgets::DeviceButton::deviceChosen, this,
@@ -175,7 +177,8 @@ void TrainingController::show() {
     views_.transport->setMeasuring(lab_.measurement().status());
     const QString obstacle = lab_.measurement().obstacle();
     views_.transport->setMeasurable(obstacle.isEmpty(), obstacle);
-    const QString no_fork = lab_.training().forkObstacle();
+    const QString no_fork = lab_.forks().obstacle();
+    views_.transport->setForking(lab_.forks().status());
     views_.transport->setForkable(no_fork.isEmpty(), no_fork);
     const bool rates = lab_.comparison().anyTraining() && !lab_.comparison().exploring();
     views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.training().stepMs() : unknown,
@@ -253,6 +256,32 @@ void TrainingController::chooseDevice(const QString& backend) {
 
 void TrainingController::showDevices() {
     if (views_.transport->isVisible()) views_.transport->device()->showMenu();
+}
+
+void TrainingController::forkHere() {
+    if (lab_.forks().running() || !lab_.forks().obstacle().isEmpty() || !lab_.forks().atEnd())
+        return lab_.forks().forkSelected();
+    const LabRun& run = lab_.comparison().selectedRun();
+    const TrainSpec& train = run.live.train;
+    QString question = tr("%1 has ended after %2 steps. How many more does the fork train?")
+                           .arg(QString::fromStdString(run.data->name))
+                           .arg(train.steps);
+    if (train.schedule.lr != LearningRateSchedule::Constant)
+        question += u'\n' + tr("Its learning rate then follows the schedule of all of them.");
+    auto* dialog = new QInputDialog(views_.transport->window());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Fork at the end"));
+    dialog->setLabelText(question);
+    dialog->setInputMode(QInputDialog::IntInput);
+    dialog->setIntRange(1, kMaxStepsOfAFork);
+    dialog->setIntValue(train.steps);
+    dialog->setOkButtonText(tr("Fork"));
+    // Another run may be selected, or shown at another step, while the question is open.
+    connect(dialog, &QInputDialog::intValueSelected, this, [this, data = run.data](int more) {
+        if (lab_.comparison().selectedRun().data == data && lab_.forks().atEnd())
+            lab_.forks().forkSelected(more);
+    });
+    dialog->open();
 }
 
 void TrainingController::resumeSelected() {

@@ -36,6 +36,9 @@ class TrainingController : public QObject {
     void showDevices();
     /// Continues the selected run, which failed or was stopped, on the chosen device.
     void resumeSelected();
+    /// Forks the selected run at the shown step, or cancels the replay of a fork. Of a run that has ended at
+    /// its last step, asks for how many more.
+    void forkHere();
 
   private:
     void connectTransport();

@@ -53,6 +53,8 @@ std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoin
     for (const RunEvent& event : events) {
         if (!checkpoint && event.kind == "weights")
             return "it began with weights " + event.text + ", and there is no checkpoint of step 0";
+        if (event.kind == kLengthEvent && event.step >= from)
+            return "its length was changed from " + event.text + " steps after " + at_step(event.step);
         if (event.kind != "knob" || event.step < from || event.step > step) continue;
         if (checkpoint && event.step == from) {
             last_here = &event;

@@ -12,6 +12,10 @@
 
 namespace normscope {
 
+/// The kind of the event of a fork that trains more steps than its parent: "200 → 400". A schedule over all
+/// steps is another one from there on.
+inline constexpr const char* kLengthEvent = "steps";
+
 /// A step of a run that was not sampled during training, and what to measure there.
 struct ReplayPlan {
     RunData header;  ///< identity, recipe and events of the run; neither its steps nor its samples are needed
@@ -22,7 +26,8 @@ struct ReplayPlan {
 
 /// The reason why a run cannot be replayed from a checkpoint (null: from step 0) to a step, in one line;
 /// empty if it can. It cannot if the checkpoint is after the step, if a knob was moved in between (the event
-/// has only four digits), or if the run began with imported weights without a checkpoint of step 0.
+/// has only four digits), if it is a fork with more steps and they begin in between, or if the run began with
+/// imported weights without a checkpoint of step 0.
 std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoint* checkpoint,
                             std::int64_t step);
 

@@ -135,7 +135,7 @@ class LabDevicesTest : public QObject {
         b.lab->devices().choose(kEmulated);
         emulated_cuda_device().fail_at({0, 16000});
         QSignalSpy failures(b.lab.get(), &Lab::runsFailed);
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         QTRY_COMPARE(b.lab->comparison().runs.size(), 2u);
         const std::string other = b.lab->comparison().runs[0].id, lost = b.lab->comparison().runs[1].id;
         QTRY_COMPARE_WITH_TIMEOUT(failures.count(), 1, 60000);

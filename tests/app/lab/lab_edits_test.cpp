@@ -202,7 +202,7 @@ class LabEditsTest : public QObject {
         b.lab->session().open(saved);
         QTRY_COMPARE_WITH_TIMEOUT(opened.count(), 1, 20000);
         b.problems.clear();
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         QTRY_COMPARE_WITH_TIMEOUT(b.lab->comparison().runs.size(), 2u, 20000);
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QVERIFY(b.run(1).outcome.state != RunState::Running);

@@ -85,7 +85,7 @@ class TestLabOutline : public QObject {
         QVERIFY2(text.contains("not read from the file yet") && !text.contains("not measured"),
                  qPrintable(text));
         QVERIFY(b.lab->measurement().obstacle().contains("not read to its end yet"));
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         QCOMPARE(b.problems, QStringList{b.path + ": not read to its end yet"});
 
         QTRY_VERIFY(!b.held.empty());

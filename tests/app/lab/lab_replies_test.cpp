@@ -132,7 +132,7 @@ class LabRepliesTest : public QObject {
             b.lab->runs().select(run);
             b.lab->knobs().commitKey("optimizer.weight_decay", 0.5);
         }
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().select(1);
         QTRY_COMPARE(b.lab->comparison().runs.size(), 3u);
         QVERIFY(b.lab->comparison().runs[0].recipe.train.optimizer.weight_decay != 0.5);
@@ -145,7 +145,7 @@ class LabRepliesTest : public QObject {
         train(b);
         b.lab->runs().select(1);
         const std::string other = b.lab->comparison().runs[0].id;
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().remove(1);
         QTRY_COMPARE(b.lab->comparison().runs.size(), 2u);
         QCOMPARE(b.lab->comparison().runs[0].id, other);
@@ -155,8 +155,8 @@ class LabRepliesTest : public QObject {
     void twoForksInARowBothCome() {
         Bench b;
         train(b);
-        b.lab->training().forkSelected();
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
+        b.lab->forks().forkSelected();
         QTRY_COMPARE(b.lab->comparison().runs.size(), 4u);
         QVERIFY(b.lab->comparison().runs[2].id != b.lab->comparison().runs[3].id);
     }
@@ -164,7 +164,7 @@ class LabRepliesTest : public QObject {
     void aForkDoesNotLandInAnotherSession() {
         Bench b;
         train(b);
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->session().startOver();
         b.interrupted();  // the files answer in turn: the fork's checkpoint came before this
         QCOMPARE(b.lab->comparison().runs.size(), 2u);
@@ -233,7 +233,7 @@ class LabRepliesTest : public QObject {
             QCOMPARE(b.run(i).steps.rows(), 30u);
             QVERIFY(sound(b.run(i)));
         }
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().importModel(modelFile(b));
         QTRY_COMPARE(b.lab->comparison().runs.size(), 4u);
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
@@ -289,7 +289,7 @@ class LabRepliesTest : public QObject {
             QCOMPARE(b.run(i).steps.rows(), 30u);
             QVERIFY(sound(b.run(i)));
         }
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().importModel(modelFile(b));
         b.interrupted();
         QCOMPARE(b.lab->comparison().runs.size(), 2u);
@@ -322,7 +322,7 @@ class LabRepliesTest : public QObject {
         // Two questions to the files, answered the other way round.
         QSignalSpy saved(&b.lab->session(), &LabSession::saved);
         b.lab->knobs().commitKey("stack.depth", 2);
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().importModel(modelFile(b));
         b.lab->session().save(b.folder.filePath("order.h5"), "{}");
         b.interrupted();
@@ -339,7 +339,7 @@ class LabRepliesTest : public QObject {
         QTRY_VERIFY(b.measured());
         train(b);
         post->hold = true;
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().importModel(modelFile(b));
         b.interrupted();
         b.lab->knobs().beginDrag();
@@ -370,7 +370,7 @@ class LabRepliesTest : public QObject {
         QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
         const QString path = modelFile(b);
         post->hold = true;
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         b.lab->runs().importModel(path);
         b.lab->session().save(b.folder.filePath("late.h5"), "{}");
         b.lab->session().open(b.folder.filePath("late.h5"));

@@ -146,7 +146,7 @@ class LabRunsTest : public QObject {
         b.lab->training().play();
         const auto rows = b.run(0).steps.rows();
         QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         QTRY_COMPARE(b.lab->comparison().runs.size(), 2u);
         QTRY_VERIFY(b.run(1).steps.rows() > static_cast<std::size_t>(at) + 5);
         for (std::size_t i = 0; i < b.run(1).steps.rows(); ++i)

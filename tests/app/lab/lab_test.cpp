@@ -434,7 +434,7 @@ class LabTest : public QObject {
         b.lab->runs().setLinked(false);
         b.lab->knobs().commitKey("steps", 6);
         b.lab->knobs().commitKey("optimizer.weight_decay", 0.0);
-        b.lab->training().forkSelected();
+        b.lab->forks().forkSelected();
         QTRY_COMPARE(b.lab->comparison().runs.size(), 3u);
         // The parent ended at its last step, so the fork, which continues after it, takes one step more at
         // most.

@@ -141,11 +141,16 @@ const std::vector<Request>& requests() {
              b.lab->knobs().commitKey("stack.depth", 3);
              b.lab->training().startAsNewRun();
          }},
-        {"fork", &Files::trained, [](Bench& b, const Files&) { b.lab->training().forkSelected(); }},
+        {"fork", &Files::trained, [](Bench& b, const Files&) { b.lab->forks().forkSelected(); }},
+        {"fork, replayed", &Files::trained,
+         [](Bench& b, const Files&) {
+             b.lab->view().setStep(3);
+             b.lab->forks().forkSelected();
+         }},
         {"fork, unreadable", &Files::trained,
          [gone](Bench& b, const Files&) {
              gone(b);
-             b.lab->training().forkSelected();
+             b.lab->forks().forkSelected();
          }},
         {"resume", &Files::stopped, [](Bench& b, const Files&) { b.lab->training().play(); }},
         {"resume, unreadable", &Files::stopped,

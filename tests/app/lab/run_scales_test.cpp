@@ -26,7 +26,8 @@ void sampleAt(RunData& run, std::int64_t step) {
 
 class Bench {
   public:
-    /// Without a limit of time, unless a test is of the limit: a busy machine must not decide what is complete.
+    /// Without a limit of time, unless a test is of the limit: a busy machine must not decide what is
+    /// complete.
     explicit Bench(int steps, std::chrono::milliseconds budget = std::chrono::hours(1)) : scales(budget) {
         restart(steps);
     }

@@ -13,6 +13,7 @@
 #include "window_bench.h"
 
 #include <QAction>
+#include <QInputDialog>
 #include <QLabel>
 #include <QMenu>
 #include <QSignalSpy>
@@ -112,13 +113,28 @@ class StripWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.measured(), 20000);
         auto* fork = b.find<widgets::BarButton>("forkHere");
         QVERIFY(!fork->isEnabled());
-        QVERIFY2(fork->toolTip().contains("no checkpoint"), qPrintable(fork->toolTip()));
+        QVERIFY2(fork->toolTip().contains("is not trained yet"), qPrintable(fork->toolTip()));
         QCOMPARE(b.find<widgets::BarButton>("playButton")->text(), QStringLiteral("Train"));
         b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(fork->isEnabled());
+        // The run has ended at its last step: it asks for how many more.
         QTest::mouseClick(fork, Qt::LeftButton);
+        auto* question = b.window->findChild<QInputDialog*>();
+        QVERIFY(question && question->isVisible());
+        QCOMPARE(question->intValue(), 8);
+        QVERIFY2(question->labelText().contains("after 8 steps"), qPrintable(question->labelText()));
+        b.keepScreenshot("fork-at-the-end");
+        question->setIntValue(3);
+        question->accept();
         QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), 3u, 20000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
+        QCOMPARE(b.run(2).steps.rows(), 11u);
+        // At another step there is nothing to ask, and none of it is a second fork.
+        b.lab().view().setStep(4);
+        QTest::mouseClick(fork, Qt::LeftButton);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), 4u, 20000);
+        QVERIFY(b.run(3).name.find("fork at 4") != std::string::npos);
     }
 };
 
