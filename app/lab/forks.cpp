@@ -7,7 +7,7 @@
 #include "app/lab/training_control.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/checkpoints/replay.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 
 #include <algorithm>
 #include <utility>
@@ -31,7 +31,7 @@ std::int64_t Forks::wantedStep() const {
     const LabRun& run = state_.now.selectedRun();
     const std::int64_t last = run.lastStep(), shown = state_.shown.step;
     if (shown < last) return std::max<std::int64_t>(shown, 0);
-    const bool sound = run.data->outcome.state != RunState::Diverged && !run.isTraining();
+    const bool sound = run.data->outcome.state != RunState::Diverged && !run.unfinished();
     const bool kept = std::any_of(run.checkpoints.begin(), run.checkpoints.end(),
                                   [&](const KnownCheckpoint& known) { return known.step == last + 1; });
     return sound && kept ? last + 1 : last;
@@ -151,6 +151,7 @@ void Forks::begin(Fork&& fork, const CheckpointPtr& checkpoint) {
     run.data = history;
     run.preview.reset();
     run.pinned = false;
+    run.followed.reset();
     run.checkpoints = {{checkpoint->step, {run.id, checkpoint}}};
     RunPlan continued = planOf(run);
     continued.recipe = history->recipe.value("run " + run.id);

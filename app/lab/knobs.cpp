@@ -86,7 +86,7 @@ void Knobs::commitKeyOf(int run, KeyRef key, const FieldValue& value) {
     const LabRun& selected = state_.now.selectedRun();
     state_.drag->key = key;
     state_.drag->targets = seedsOf(state_.now, selected.id);
-    if (selected.pinned) state_.drag->targets.clear();
+    if (selected.fixed()) state_.drag->targets.clear();
     commitKey(key, value);
 }
 

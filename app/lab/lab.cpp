@@ -54,6 +54,7 @@ Lab::Lab(Options options, QObject* parent)
           *state_, LabSession::Parts{*edits_, *outlines_, *knobs_, *training_, *measurement_, *remedies_},
           options.outline_above)),
       recordings_(std::make_unique<Recordings>(*state_, *edits_)),
+      following_(std::make_unique<Following>(*state_)),
       sweeps_(std::make_unique<SweepRunner>(callsIn(state_->io()))) {
     connectState();
     devices_->find();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/devices.h"
+#include "app/lab/following.h"
 #include "app/lab/forks.h"
 #include "app/lab/knobs.h"
 #include "app/lab/lab_session.h"
@@ -71,6 +72,8 @@ class Lab : public QObject {
     Measurement& measurement() const { return *measurement_; }
     LabSession& session() const { return *session_; }
     Recordings& recordings() const { return *recordings_; }
+    /// Of runs that other processes write.
+    Following& following() const { return *following_; }
     /// Sweeps are read and trained next to the comparison.
     SweepRunner& sweeps() const { return *sweeps_; }
     /// The claims of the selected run.
@@ -125,6 +128,7 @@ class Lab : public QObject {
     std::unique_ptr<Measurement> measurement_;
     std::unique_ptr<LabSession> session_;
     std::unique_ptr<Recordings> recordings_;
+    std::unique_ptr<Following> following_;
     std::unique_ptr<SweepRunner> sweeps_;  ///< its recordings are written in the thread of the files
     std::unique_ptr<ClaimsCheck> claims_;  ///< it reads checkpoints there, and the gallery recordings
     std::unique_ptr<GalleryRuns> gallery_;

@@ -258,7 +258,7 @@ void LabSession::applyRestored(quint64 token, const RestoredRunsPtr& restored_ru
     replaceRuns(std::move(runs));
     Q_EMIT restored();
     // A session's untrained runs have their samples; these are measured again.
-    const auto untrained = [](const LabRun& run) { return !run.committed() && !run.pinned; };
+    const auto untrained = [](const LabRun& run) { return !run.committed() && !run.fixed(); };
     if (std::any_of(state_.now.runs.begin(), state_.now.runs.end(), untrained)) state_.requestExplore();
 }
 
@@ -277,11 +277,11 @@ SavedComparison LabSession::savedComparison(const QString& companion, bool closi
             if (samples.empty()) continue;
             auto data = std::make_shared<RunData>(run_header(*run.data));
             for (const ProbeResult* sample : samples) data->probes[sample->probe].push_back(*sample);
-            if (run.isTraining()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
+            if (run.unfinished()) data->outcome = {RunState::Interrupted, -1, "kept while it trained", -1};
             written.push_back({run.id, nullptr, 0, samples.size()});
             request.runs.push_back(std::move(data));
             k.companion = true;
-        } else if ((run.trained() || run.pinned || run.weights) && (closing || !run.isTraining())) {
+        } else if ((run.trained() || run.fixed() || run.weights) && (closing || !run.isTraining())) {
             // A reference, a run that could not be recorded, an imported model.
             k.companion = true;
             written.push_back({run.id, run.data, run.data->steps.rows(), samplesOf(*run.data)});
@@ -292,7 +292,7 @@ SavedComparison LabSession::savedComparison(const QString& companion, bool closi
             if (run.weights && !run.trained()) {
                 data->events = {weightsEvent(*run.weights)};
                 request.weights[request.runs.size()] = run.weights;
-            } else if (!run.pinned && !run.checkpoints.empty()) {
+            } else if (!run.fixed() && !run.checkpoints.empty()) {
                 request.checkpoints.push_back(run.checkpoints.back().source);
                 request.checkpoints.back().run_id = run.id;
             }

@@ -69,7 +69,7 @@ bool LabView::exact() const {
 QString LabView::hint() const {
     std::vector<const LabRun*> untrained;
     for (const LabRun& run : state_.now.runs)
-        if (!run.trained() && !run.pinned) untrained.push_back(&run);
+        if (!run.trained() && !run.fixed()) untrained.push_back(&run);
     if (untrained.empty()) return {};
     double seconds = 0;
     bool one_length = true;
@@ -89,7 +89,7 @@ widgets::PanelInput LabView::panelInput(const std::string& panel,
                                         const widgets::PanelOptions& options) const {
     widgets::PanelInput input;
     for (const LabRun& run : state_.now.runs) {
-        const bool measured_here = !run.committed() && !run.pinned;
+        const bool measured_here = !run.committed() && !run.fixed();
         input.runs.push_back(run.data.get());
         const auto ghost = state_.ghosts.data.find(run.id);
         input.ghosts.push_back(ghost == state_.ghosts.data.end() ? nullptr : ghost->second.get());

@@ -69,7 +69,8 @@ void Recordings::addRuns(const QList<RecoveredRun>& recovered) {
     std::string newest;
     std::size_t count = 0;
     for (LabRun& run : found.runs) {
-        if (recordedIn(state_.now, QString::fromStdString(run.recording))) continue;  // asked for twice
+        const std::string& file = run.followed ? run.followed->path : run.recording;
+        if (recordedIn(state_.now, QString::fromStdString(file))) continue;  // asked for twice
         run.id = state_.newId();  // a recording's own id may be that of another run here
         run.data->id = run.id;
         for (KnownCheckpoint& known : run.checkpoints) known.source.run_id = run.id;
@@ -77,7 +78,7 @@ void Recordings::addRuns(const QList<RecoveredRun>& recovered) {
         LabRun taken = std::move(run);
         // A run that waits to be trained would be this one: next to it, it would be a second run of its seed.
         const auto waits = std::find_if(after.runs.begin(), after.runs.end(), [&](const LabRun& other) {
-            return !other.committed() && !other.pinned && same_recipe(other.recipe, taken.recipe);
+            return !other.committed() && !other.fixed() && same_recipe(other.recipe, taken.recipe);
         });
         newest = taken.id;
         if (waits != after.runs.end())

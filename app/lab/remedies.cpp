@@ -16,7 +16,7 @@ namespace {
 constexpr double kMaxSeconds = 30;
 
 bool hasRemedies(const LabRun& run) {
-    return !run.pinned && run.trained() && !run.data->unread && has_failed(run.data->outcome);
+    return !run.fixed() && run.trained() && !run.data->unread && has_failed(run.data->outcome);
 }
 
 std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::vector<LabRun>& runs) {
@@ -152,7 +152,7 @@ std::map<std::string, std::vector<std::string>> Remedies::tried() const {
 void Remedies::restoreTried(const std::map<std::string, std::vector<std::string>>& tried) {
     for (const auto& [id, runs] : tried) {
         const LabRun* run = state_.now.find(id);
-        if (!run || run->pinned || !run->trained() || !has_failed(run->data->outcome)) continue;
+        if (!run || run->fixed() || !run->trained() || !has_failed(run->data->outcome)) continue;
         RemedyTrials& trials = remedies_[id];
         if (!trials.match(*run)) trials = trialsOf(*run);
         trials.tried = runs;

@@ -5,7 +5,7 @@
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
 #include "core/recipe/hot_knobs.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 
 #include <algorithm>
 #include <utility>
@@ -64,7 +64,7 @@ void TrainingControl::play() {
     std::vector<std::string> ended;
     for (const LabRun& run : state_.now.runs) {
         if (run.resumable()) ended.push_back(run.id);
-        if (run.trained() || run.pinned || act != Act::Train) continue;
+        if (run.trained() || run.fixed() || act != Act::Train) continue;
         if (run.needsFile())
             Q_EMIT state_.problem((run.recipe.stack.of_images()
                                        ? tr("Choose the folder of CIFAR-10's files for %1 first")
@@ -79,6 +79,8 @@ void TrainingControl::play() {
         startAsNewRun();
     else if (act == Act::ResumeEnded)
         resumeRuns(ended);
+    else if (act == Act::Follow)
+        Q_EMIT state_.problem(tr("Another process trains: its runs are shown as they grow"));
     else if (act == Act::None)
         Q_EMIT state_.problem(tr("Every run has ended: change a knob and start a new run, or fork one (K)"));
 }
@@ -87,9 +89,10 @@ void TrainingControl::play() {
 TrainingControl::Act TrainingControl::nextAct() const {
     if (playing()) return Act::Pause;
     if (state_.now.anyTraining()) return Act::Continue;
-    bool fresh = false, ready = false, ended = false;
+    bool fresh = false, ready = false, ended = false, followed = false;
     for (const LabRun& run : state_.now.runs) {
-        if (run.pinned) continue;
+        followed |= run.followed != nullptr;
+        if (run.fixed()) continue;
         fresh |= !run.trained();
         ready |= !run.trained() && !run.needsFile() && run.rejection.empty();
         ended |= run.resumable();
@@ -97,7 +100,8 @@ TrainingControl::Act TrainingControl::nextAct() const {
     if (ready) return Act::Train;
     if (state_.now.changesPending()) return Act::StartAsNew;
     if (ended) return Act::ResumeEnded;
-    return fresh ? Act::Train : Act::None;  // which states what they lack
+    if (fresh) return Act::Train;  // which states what they lack
+    return followed ? Act::Follow : Act::None;
 }
 
 void TrainingControl::pause() {

@@ -33,6 +33,7 @@ class TrainingControl : public QObject {
         Train,        ///< the runs that are not trained
         StartAsNew,   ///< the runs whose knobs have changed since
         ResumeEnded,  ///< the runs that were stopped or failed before their last step
+        Follow,       ///< nothing here: another process trains
         None          ///< every run has ended
     };
     Act nextAct() const;

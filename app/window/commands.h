@@ -32,6 +32,7 @@ enum class Command {
     CopyFigure,
     CopyExperiment,
     PasteExperiment,
+    PasteAsRun,
     Link,
     Compare,
     AddSeeds,

@@ -4,6 +4,7 @@
 #include "app/lab/lab.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/command_table.h"
+#include "app/window/files/drop_controller.h"
 #include "app/window/files/figure_controller.h"
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
@@ -23,6 +24,7 @@
 #include "app/window/studies/sweep_controller.h"
 #include "app/window/window_view.h"
 #include "widgets/common/banner.h"
+#include "widgets/common/drop_target.h"
 #include "widgets/common/pulse.h"
 #include "widgets/common/settings.h"
 #include "widgets/drawers/help_drawer.h"
@@ -177,8 +179,10 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
     runs_ = new RunsController(*lab_, *sweeps_, {v.strip, v.knobs, v.stack, v.grid, v.presentation->foot()},
                                this);
     training_ = new TrainingController(*lab_, *files_, {v.transport, v.presentation, v.banner}, this);
-    recordings_ =
-        new RecordingsController(*lab_, {v.grid, v.area, v.strip, this}, recordings_folder, *v.banner);
+    auto* target = new widgets::DropTarget(this);
+    recordings_ = new RecordingsController(*lab_, {v.grid, v.area, v.strip, this, target}, recordings_folder,
+                                           *v.banner);
+    new DropController(*lab_, *files_, {v.area, v.strip, this, target});
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);
     gallery_ = new GalleryController(lab_->gallery(), lab_->sweeps(), *sweeps_, *v.banner, v.area, this);
@@ -212,7 +216,7 @@ void MainWindow::buildCommands() {
     connect(runs_, &RunsController::runMenuRequested, this, [this](const QPoint& at) {
         QMenu menu(this);
         commands_->addTo(menu, {Pin, Fork, Resume, Watch, RaiseEps, ProbeCosts, AddSeeds, GroupSeeds, Rename,
-                                RemoveRun, CopyExperiment, PasteExperiment});
+                                RemoveRun, CopyExperiment, PasteExperiment, PasteAsRun});
         menu.exec(at);
     });
     const auto enableStory = [this](bool shown) {

@@ -50,10 +50,7 @@ std::string live_writer(const std::string& path, const FileIdentity& file) {
         const hdf5::Handle runs = hdf5::open_group(opened.file, "runs");
         for (const std::string& id : hdf5::children(runs)) {
             const auto writer = layout::live_writer(hdf5::open_group(runs, id));
-            if (writer && *writer != this_process())
-                return writer->host == this_process().host
-                           ? "process " + std::to_string(writer->pid)
-                           : "process " + std::to_string(writer->pid) + " on " + writer->host;
+            if (writer && *writer != this_process()) return layout::writer_text(*writer);
         }
         return {};
     } catch (const InputError&) {

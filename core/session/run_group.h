@@ -3,6 +3,7 @@
 
 #include "core/session/hdf5.h"
 #include "core/session/process/process_identity.h"
+#include "core/session/recording/recording_growth.h"
 #include "core/session/recording_schema.h"
 #include "core/session/step_overview.h"
 
@@ -39,6 +40,8 @@ void write_array_attributes(hid_t probe, const ArraySchema& array);
 void write_writer(hid_t run, const ProcessIdentity& writer);
 /// Nullopt where the process that recorded the run does not exist any more, and for a saved run.
 std::optional<ProcessIdentity> live_writer(hid_t run);
+/// "process 812"; of another host "process 812 on node3".
+std::string writer_text(const ProcessIdentity& writer);
 /// Throws InputError where an array's name would hide the probe's own data sets or appears twice.
 void check_schema(const ProbeSchema& schema);
 
@@ -65,6 +68,9 @@ struct ReadRun {
 /// shortest sound length of each group instead of rejecting unequal ones; a run that names its writer is
 /// always read so.
 ReadRun read_run(hid_t runs, const std::string& id, bool recording);
+/// The header and outcome of a recording, and what it has beyond a mark of it; nullopt where it has less than
+/// that.
+std::optional<RunData> read_run_beyond(hid_t runs, const std::string& id, const RecordingMark& known);
 /// Whether it is a saved run, with steps.
 bool has_outline(hid_t runs, const std::string& id);
 /// Its outline (outline.h), with the newest samples of these probes.

@@ -100,6 +100,11 @@ std::optional<ProcessIdentity> live_writer(hid_t run) {
     return writer;
 }
 
+std::string writer_text(const ProcessIdentity& writer) {
+    const std::string process = "process " + std::to_string(writer.pid);
+    return writer.host == this_process().host ? process : process + " on " + writer.host;
+}
+
 std::size_t common_rows(hid_t group, bool recording) {
     std::size_t shortest = std::numeric_limits<std::size_t>::max();
     for (const auto& name : hdf5::children(group)) {
@@ -118,13 +123,12 @@ std::size_t common_rows(hid_t group, bool recording) {
 
 namespace {
 
-StepTable read_steps(hid_t run, bool recording) {
-    const Handle group = hdf5::open_group(run, "steps");
-    const std::size_t rows = common_rows(group, recording);
+/// `rows` rows from row `first` on.
+StepTable read_steps(hid_t group, std::size_t rows, std::size_t first = 0) {
     StepTable table;
-    table.step = column<std::int64_t>(group, "step", rows);
+    table.step = column<std::int64_t>(group, "step", rows, first);
     table.names = columns_of(group);
-    for (const auto& name : table.names) table.columns.push_back(column<double>(group, name, rows));
+    for (const auto& name : table.names) table.columns.push_back(column<double>(group, name, rows, first));
     return table;
 }
 
@@ -215,7 +219,8 @@ ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
     ReadRun read;
     RunData& run = read.data;
     run = read_header(group, id);
-    run.steps = read_steps(group, recording);
+    const Handle steps = hdf5::open_group(group, "steps");
+    run.steps = read_steps(steps, common_rows(steps, recording));
     name_last_step(run);
 
     const Handle probes = hdf5::open_group(group, "probes");
@@ -230,6 +235,28 @@ ReadRun read_run(hid_t runs, const std::string& id, bool recording) {
     }
     run.events = read_events(group, recording);
     return read;
+}
+
+std::optional<RunData> read_run_beyond(hid_t runs, const std::string& id, const RecordingMark& known) {
+    const Handle group = hdf5::open_group(runs, id), steps = hdf5::open_group(group, "steps"),
+                 probes = hdf5::open_group(group, "probes");
+    RunData run = read_header(group, id);
+    const std::size_t rows = common_rows(steps, true);
+    if (rows < known.rows) return std::nullopt;
+    run.steps = read_steps(steps, rows - known.rows, known.rows);
+    name_last_step(run);
+    for (const auto& probe : hdf5::children(probes)) {
+        const auto found = known.samples.find(probe);
+        const std::size_t first = found == known.samples.end() ? 0 : found->second;
+        const Handle samples = hdf5::open_group(probes, probe);
+        const std::size_t count = common_rows(samples, true);
+        if (count < first) return std::nullopt;
+        if (count > first) run.probes[probe] = read_samples(samples, probe, count - first, first);
+    }
+    run.events = read_events(group, true);
+    if (run.events.size() < known.events) return std::nullopt;
+    run.events.erase(run.events.begin(), run.events.begin() + static_cast<std::ptrdiff_t>(known.events));
+    return run;
 }
 
 namespace {

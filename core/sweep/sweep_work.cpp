@@ -5,7 +5,7 @@
 #include "core/run/checkpoints/run_file.h"
 #include "core/run/memory_need.h"
 #include "core/run/recording.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <chrono>

@@ -3,7 +3,7 @@
 // an uninterrupted one.
 #include "core/run/experiment.h"
 #include "core/session/checkpoint.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
 #include "tests/support/test_main.h"

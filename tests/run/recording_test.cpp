@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/run/checkpoints/resume.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "small_run.h"
 #include "tests/session/sample_run.h"
 #include "tests/support/test_main.h"

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/session/checkpoint.h"
 #include "core/session/recorder.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/session/sample_run.h"

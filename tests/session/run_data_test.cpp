@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/run_data.h"
 
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "core/session/step_overview.h"
 #include "tests/session/sample_run.h"
 #include "tests/support/test_main.h"

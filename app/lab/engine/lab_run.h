@@ -3,6 +3,7 @@
 
 #include "app/lab/engine/frame.h"
 #include "core/recipe/recipe.h"
+#include "core/session/recording/recording_growth.h"
 #include "core/session/run_data.h"
 #include "core/session/session.h"
 
@@ -21,6 +22,14 @@ namespace normscope::app {
 struct KnownCheckpoint {
     std::int64_t step = 0;
     CheckpointSource source;
+};
+
+/// Where another process writes a run that is shown as it grows.
+struct Followed {
+    std::string path;         ///< of its recording, which is never written here
+    RecordingMark mark;       ///< what of it is in the run's data
+    std::string writer = {};  ///< "process 812"; empty: not asked yet
+    int failures = 0;         ///< readings in a row that failed
 };
 
 /// One run of the comparison. Cheap to copy: an undo entry is a list of these.
@@ -51,6 +60,9 @@ struct LabRun {
     /// The session file that its data were read from, until a recording begins; empty: none.
     std::string session = {};
 
+    /// Set while another process writes the run: its data grow as the recording does.
+    std::shared_ptr<Followed> followed = {};
+
     /// Samples that were measured by replay, by probe and step: a recording does not have them.
     std::set<std::pair<std::string, std::int64_t>> replayed = {};
 
@@ -61,17 +73,21 @@ struct LabRun {
     std::uint64_t training = 0;
 
     bool trained() const { return data->steps.rows() > 0; }
-    /// Training has begun and not ended.
-    bool isTraining() const {
+    /// Training here has begun and not ended.
+    bool isTraining() const { return !followed && unfinished(); }
+    /// The same, here or in the process that writes it.
+    bool unfinished() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
     }
+    /// Unaffected by knobs and training: a reference, or written by another process.
+    bool fixed() const { return pinned || followed; }
     /// It ended before its last step, by hand or by an error, and can be resumed.
     bool resumable() const {
-        return !pinned && (data->outcome.state == RunState::Failed ||
-                           (data->outcome.state == RunState::Interrupted && trained()));
+        return !fixed() && (data->outcome.state == RunState::Failed ||
+                            (data->outcome.state == RunState::Interrupted && trained()));
     }
     /// Its data belong to `live`, independent of its knobs.
-    bool committed() const { return trained() || isTraining(); }
+    bool committed() const { return trained() || unfinished(); }
     /// Its knobs differ from those it was trained with.
     bool needsNewRun() const { return committed() && !pinned && !same_recipe(recipe, live); }
     /// Its data are to come from files that are not chosen yet: it is neither measured nor trained.

@@ -4,10 +4,11 @@
 #include "core/run/checkpoints/resume.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 
 #include <QDateTime>
 #include <QDir>
+#include <QElapsedTimer>
 #include <QFileInfo>
 #include <QTimer>
 
@@ -22,6 +23,7 @@ IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_fol
     qRegisterMetaType<QList<InterruptedRun>>();
     qRegisterMetaType<QList<RecoveredRun>>();
     qRegisterMetaType<CheckpointSource>();
+    qRegisterMetaType<FollowReplyPtr>();
     qRegisterMetaType<RestoredRunsPtr>();
     qRegisterMetaType<QList<RecordingRow>>();
     qRegisterMetaType<RecordingCurve>();
@@ -201,7 +203,7 @@ void IoWorker::findInterrupted() {
 
 /// Throws InputError.
 RecoveredRun IoWorker::recovered(const QString& path) {
-    RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr};
+    RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr, identity_of(path.toStdString())};
     run.data = std::make_shared<const RunData>(recover(path.toStdString()));
     const CheckpointPair pair(path.toStdString());
     const auto kept = [](std::optional<Checkpoint> checkpoint) {
@@ -224,6 +226,23 @@ void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
     QList<RecoveredRun> runs;
     for (const QString& path : paths) guarded([&] { runs.append(recovered(path)); });
     Q_EMIT runsRecovered(token, runs);
+}
+
+void IoWorker::follow(const FollowRequest& request) {
+    auto reply = std::make_shared<FollowReply>();
+    reply->token = request.token;
+    QElapsedTimer time;
+    time.start();
+    for (const FollowRequest::Run& run : request.runs) {
+        FollowReply::Run& read = reply->runs.emplace_back(FollowReply::Run{run.id, run.path, {}, {}});
+        try {
+            read.growth = read_growth(run.path, run.known);
+        } catch (const std::exception& error) {
+            read.problem = QString::fromUtf8(error.what());
+        }
+    }
+    reply->ms = static_cast<double>(time.nsecsElapsed()) / 1e6;
+    Q_EMIT followed(reply);
 }
 
 void IoWorker::importModel(quint64 token, const QString& path) {

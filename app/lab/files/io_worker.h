@@ -8,6 +8,7 @@
 #include "core/run/recording.h"
 #include "core/run/recording_queue.h"
 #include "core/session/outline.h"
+#include "core/session/recording/recording_growth.h"
 #include "core/session/session.h"
 #include "widgets/figures/runs/recording_row.h"
 
@@ -44,6 +45,7 @@ struct RecoveredRun {
     CheckpointPtr checkpoint;  ///< the newest; null if none
     CheckpointPtr start;       ///< the one of step 0; null if none
     StartWeightsPtr weights;   ///< its start weights; null if drawn from the seed
+    FileIdentity file = {};    ///< as it was before it was read
 };
 
 struct OpenedSession {
@@ -110,6 +112,27 @@ struct RemainderReply {
     QString problem;  ///< the first one, a line
 };
 using RemainderReplyPtr = std::shared_ptr<RemainderReply>;
+/// Recordings that other processes write, to read what was added.
+struct FollowRequest {
+    struct Run {
+        std::string id, path;
+        RecordingMark known;
+    };
+    quint64 token = 0;  ///< of the reply
+    std::vector<Run> runs;
+};
+struct FollowReply {
+    struct Run {
+        std::string id, path;
+        std::optional<RecordingGrowth> growth;  ///< nullopt: it cannot be read now
+        QString problem;                        ///< why, one line
+    };
+    quint64 token = 0;
+    std::vector<Run> runs;
+    double ms = 0;  ///< that the reading took
+};
+using FollowReplyPtr = std::shared_ptr<const FollowReply>;
+
 /// Returns the file that it wrote. Calls HDF5. Throws InputError, NotReplaceable, SystemError.
 FileIdentity writeSession(const SaveRequest& request);
 
@@ -155,6 +178,8 @@ class IoWorker : public QObject {
     void restoreRuns(quint64 token, const std::vector<normscope::app::SavedRun>& kept,
                      const QString& companion, const normscope::app::FirstReading& first);
     void recoverRuns(quint64 token, const QStringList& paths);
+    /// Reads what other processes have added to their recordings.
+    void follow(const normscope::app::FollowRequest& request);
     void loadCheckpoint(quint64 token, const normscope::CheckpointSource& source);
     /// Reads the start checkpoints of a request's runs; an unreadable one fails only its run.
     void fetchCheckpoints(const normscope::app::MeasureRequestPtr& request);
@@ -173,6 +198,7 @@ class IoWorker : public QObject {
     void sessionOpened(quint64 token, const normscope::app::OpenedSessionPtr& session);
     void remainderRead(const normscope::app::RemainderReplyPtr& reply);
     void interruptedFound(const QList<normscope::app::InterruptedRun>& runs);
+    void followed(const normscope::app::FollowReplyPtr& reply);
     void runsRecovered(quint64 token, const QList<normscope::app::RecoveredRun>& runs);
     void recordingsListed(const QList<normscope::app::RecordingRow>& rows, bool complete);
     void curveRead(const QString& path, const normscope::app::RecordingCurve& curve);
@@ -237,6 +263,7 @@ Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
 Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
 Q_DECLARE_METATYPE(normscope::app::SaveRequest)
 Q_DECLARE_METATYPE(normscope::app::RemainderReplyPtr)
+Q_DECLARE_METATYPE(normscope::app::FollowReplyPtr)
 Q_DECLARE_METATYPE(normscope::app::RestoredRunsPtr)
 Q_DECLARE_METATYPE(normscope::CheckpointSource)
 Q_DECLARE_METATYPE(normscope::FileIdentity)

@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 
 #include <QObject>
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace normscope::app {
 
 namespace {
 
-/// A run of a file is not in training here, even if another process writes it now.
-LabRun notInTraining(LabRun run) {
-    if (!run.isTraining()) return run;
-    const bool trained = run.trained();
-    run = stopped(std::move(run));
-    if (trained) run.data->outcome.text = "opened while another process trained it";
+/// A run of a file is not in training here. While another process writes it, it is followed.
+LabRun notInTraining(LabRun run, const std::string& path, const FileIdentity& file) {
+    if (!run.unfinished()) return run;
+    run.followed = std::make_shared<Followed>(Followed{path, mark_of(*run.data, file)});
+    run.recording.clear();  // it is not ours
+    run.session = path;
     return run;
 }
 
@@ -40,7 +40,7 @@ std::vector<LabRun> runsOf(const OpenedSession& opened) {
             if (inside.run_id == data.id) run.checkpoints.push_back({inside.step, {data.id, inside}});
         if (const auto weights = opened.weights.find(data.id); weights != opened.weights.end())
             run.weights = weights->second;
-        runs.push_back(notInTraining(std::move(run)));
+        runs.push_back(notInTraining(std::move(run), path, opened.file));
     }
     return runs;
 }
@@ -93,7 +93,7 @@ RecoveredRuns runsOf(const QList<RecoveredRun>& recovered, bool continue_trainin
                 << QObject::tr("%1: no checkpoint was taken, it can only be opened").arg(found.path);
         }
         run.live = run.recipe;
-        result.runs.push_back(notInTraining(std::move(run)));
+        result.runs.push_back(notInTraining(std::move(run), found.path.toStdString(), found.file));
     }
     return result;
 }

@@ -25,7 +25,7 @@ bool allSame(const Comparison& now, KeyRef key) {
 
 /// The name of a trained or pinned run; the others are named by nameUntrained().
 void showName(LabRun& run) {
-    if (!run.committed() && !run.pinned) return;
+    if (!run.committed() && !run.fixed()) return;
     if (run.drawn_name.empty()) run.drawn_name = run.data->name;
     const std::string& name = run.given_name.empty() ? run.drawn_name : run.given_name;
     if (run.data->name == name) return;
@@ -81,7 +81,8 @@ QString notReadYet(const Comparison& now) {
 
 const LabRun* recordedIn(const Comparison& now, const QString& path) {
     const auto run = std::find_if(now.runs.begin(), now.runs.end(), [&](const LabRun& r) {
-        return !r.recording.empty() && r.recording == path.toStdString();
+        const std::string& recording = r.followed ? r.followed->path : r.recording;
+        return !recording.empty() && recording == path.toStdString();
     });
     return run == now.runs.end() ? nullptr : &*run;
 }
@@ -100,12 +101,12 @@ RunIds targetsOf(const Comparison& now, KeyRef key) {
     RunIds targets;
     if (all && (key->is_list() || allSame(now, key))) {
         for (const LabRun& run : now.runs)
-            if (!run.pinned) targets.insert(run.id);
+            if (!run.fixed()) targets.insert(run.id);
         return targets;
     }
-    if (key->name == "seed") return now.selectedRun().pinned ? RunIds{} : RunIds{now.selectedRun().id};
+    if (key->name == "seed") return now.selectedRun().fixed() ? RunIds{} : RunIds{now.selectedRun().id};
     for (const LabRun& run : now.runs)
-        if (!run.pinned && seeds.count(run.id)) targets.insert(run.id);
+        if (!run.fixed() && seeds.count(run.id)) targets.insert(run.id);
     return targets;
 }
 
@@ -113,10 +114,10 @@ RunIds seedsOf(const Comparison& now, const std::string& id) {
     const LabRun* one = now.find(id);
     if (!one) return {};
     RunIds same{id};
-    if (one->pinned) return same;
+    if (one->fixed()) return same;
     std::set<std::uint64_t> seeds{one->recipe.train.seed};
     for (const LabRun& run : now.runs) {
-        if (run.pinned || seeds.count(run.recipe.train.seed)) continue;
+        if (run.fixed() || seeds.count(run.recipe.train.seed)) continue;
         Recipe recipe = run.recipe;
         recipe.train.seed = one->recipe.train.seed;
         if (!same_recipe(recipe, one->recipe)) continue;
@@ -140,7 +141,7 @@ Comparison withSeeds(Comparison now, int count, const std::function<std::string(
                 if (done.insert(member.id).second) all.push_back(member);
             }
         // An imported model starts from its own weights, whatever the seed.
-        if (run.pinned || run.weights) continue;
+        if (run.fixed() || run.weights) continue;
         std::uint64_t seed = *taken.rbegin();
         for (int i = 0; i < count; ++i) {
             Recipe recipe = run.recipe;
@@ -174,7 +175,7 @@ Comparison withKeyOf(Comparison now, const RunIds& targets, KeyRef key, const Re
 
 Comparison withRecipe(Comparison now, const Recipe& recipe) {
     LabRun& run = now.runs[static_cast<std::size_t>(now.selected)];
-    if (run.trained() || run.isTraining() || run.pinned) {
+    if (run.trained() || run.isTraining() || run.fixed()) {
         run.recipe = recipe;
         run.pinned = false;
         run.weights.reset();
@@ -193,7 +194,8 @@ Comparison withPinned(Comparison now, const std::string& id) {
     copy.data = std::make_shared<RunData>(*copy.data);
     copy.data->id = id;
     copy.data->name += " (reference)";
-    if (copy.isTraining())
+    copy.followed.reset();
+    if (copy.unfinished())
         copy.data->outcome = {RunState::Interrupted, copy.lastStep(), "duplicated while it trained", -1};
     copy.recipe = copy.live;
     copy.preview.reset();
@@ -253,12 +255,12 @@ void nameUntrained(Comparison& now) {
     std::set<std::string> taken;
     std::map<std::string, std::uint64_t> seed_of;  // by name, of the first run that has it
     for (const LabRun& run : now.runs)
-        if (run.committed() || run.pinned) {
+        if (run.committed() || run.fixed()) {
             taken.insert(run.data->name);
             seed_of.emplace(run.data->name, run.live.train.seed);
         }
     for (LabRun& run : now.runs) {
-        if (run.committed() || run.pinned) continue;
+        if (run.committed() || run.fixed()) continue;
         const std::string base = !run.given_name.empty() ? run.given_name
                                  : run.weights           ? run.weights->name
                                                          : nameOf(now, run.recipe);

@@ -51,7 +51,7 @@ std::vector<KeyRef> differingKeys(const Comparison& now);
 RunIds targetsOf(const Comparison& now, KeyRef key);
 /// The reason why something needs data that are not read yet, in one line; empty: everything is read.
 QString notReadYet(const Comparison& now);
-/// The run that is recorded there; null: none.
+/// The run that is recorded there, here or by another process; null: none.
 const LabRun* recordedIn(const Comparison& now, const QString& path);
 /// The run and those whose knobs differ from its own in the seed alone, one of each seed.
 RunIds seedsOf(const Comparison& now, const std::string& id);

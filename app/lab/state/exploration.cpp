@@ -22,7 +22,7 @@ RunPlan planOf(const LabRun& run) {
 bool Exploration::setProbes(const std::vector<std::string>& probes, const Comparison& now) {
     probes_ = probes;
     return std::any_of(now.runs.begin(), now.runs.end(), [&](const LabRun& run) {
-        if (run.committed() || run.pinned || run.needsFile()) return false;
+        if (run.committed() || run.fixed() || run.needsFile()) return false;
         return std::any_of(probes.begin(), probes.end(),
                            [&](const std::string& probe) { return !run.data->probes.count(probe); });
     });
@@ -33,7 +33,7 @@ std::optional<ExploreRequest> Exploration::request(const Comparison& now) {
     if (again_) return std::nullopt;
     ExploreRequest request{0, {}, probes_};
     for (const LabRun& run : now.runs) {
-        if (run.pinned || run.needsFile() || (run.committed() && !run.needsNewRun())) continue;
+        if (run.fixed() || run.needsFile() || (run.committed() && !run.needsNewRun())) continue;
         request.runs.push_back(planOf(run));
         if (run.committed()) request.runs.back().name = nameOf(now, run.recipe);
     }

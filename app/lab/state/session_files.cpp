@@ -22,7 +22,7 @@ SaveRequest SessionFiles::save(const Comparison& now, const QString& path, const
         request.as_read = known->second;
     for (const LabRun& run : now.runs) {
         auto copy = std::make_shared<RunData>(*run.data);
-        if (run.isTraining())
+        if (run.unfinished())
             copy->outcome = {RunState::Interrupted, run.lastStep(), "saved while it trained", -1};
         const bool only_weights = run.weights && !run.trained();
         if (only_weights) {

@@ -36,7 +36,7 @@ double medianOf(std::vector<double> values) {
 }  // namespace
 
 void TrainingTime::note(const LabRun& run) {
-    if (run.pinned || run.isTraining()) return;
+    if (run.fixed() || run.isTraining()) return;
     if (!run.trained()) {
         const double sequences = std::min(sequencesOf(run.recipe.train), double(kProbeSequences));
         for (const char* probe : {"growth", "gradients"}) {

@@ -145,15 +145,26 @@ void FigureController::copyExperiment() {
 }
 
 void FigureController::pasteExperiment() {
+    const std::optional<Recipe> recipe = copiedRecipe();
+    if (!recipe) return;
+    lab_.runs().useRecipe(*recipe, tr("paste experiment"));
+    views_.banner->showMessage(tr("Pasted the recipe into %1")
+                                   .arg(QString::fromStdString(lab_.comparison().selectedRun().data->name)));
+}
+
+void FigureController::pasteAsRun() {
+    if (const std::optional<Recipe> recipe = copiedRecipe()) lab_.runs().add(*recipe);
+}
+
+/// Nullopt: there is none, which the banner states.
+std::optional<Recipe> FigureController::copiedRecipe() const {
     try {
         Recipe recipe = parse_recipe(QApplication::clipboard()->text().toStdString(), "clipboard");
         complete_without_data(recipe);  // what only the data can tell, the engine fills in
-        lab_.runs().useRecipe(recipe, tr("paste experiment"));
-        views_.banner->showMessage(
-            tr("Pasted the recipe into %1")
-                .arg(QString::fromStdString(lab_.comparison().selectedRun().data->name)));
+        return recipe;
     } catch (const std::exception& error) {
         views_.banner->showMessage(QString::fromUtf8(error.what()));
+        return std::nullopt;
     }
 }
 

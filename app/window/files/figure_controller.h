@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/recipe/recipe.h"
+
 #include <QObject>
+#include <optional>
 
 namespace normscope::widgets {
 class Banner;
@@ -38,6 +41,8 @@ class FigureController : public QObject {
     void copyExperiment();
     /// Replaces the selected run by the recipe on the clipboard, or shows the reason in one line.
     void pasteExperiment();
+    /// Adds a run of it to the comparison, or the same.
+    void pasteAsRun();
 
   private:
     void exportPanel(const widgets::PanelCell& cell);
@@ -49,6 +54,7 @@ class FigureController : public QObject {
     void explain(const widgets::PlotView& plot);
     bool isReadToItsEnd();
     QString recipeText() const;
+    std::optional<Recipe> copiedRecipe() const;
 
     Lab& lab_;
     SweepController& sweeps_;

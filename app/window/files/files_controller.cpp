@@ -76,10 +76,17 @@ quint64 FilesController::saveSession(const QString& path, bool on_purpose) {
 }
 
 void FilesController::save() {
-    if (lab_.session().path().isEmpty())
+    if (asksWhereToSave())
         saveAs();
     else
         saveSession(lab_.session().path());
+}
+
+/// Also where another process writes the session's file: a copy is saved elsewhere.
+bool FilesController::asksWhereToSave() const {
+    const QString path = lab_.session().path();
+    const LabRun* run = recordedIn(lab_.comparison(), path);
+    return path.isEmpty() || (run && run->followed);
 }
 
 void FilesController::saveAs() {
@@ -141,7 +148,7 @@ void FilesController::leaving(const QString& title, std::function<void()> then) 
 }
 
 void FilesController::saveAndThen(std::function<void()> then) {
-    const bool asks = lab_.session().path().isEmpty();
+    const bool asks = asksWhereToSave();
     const QString path = asks ? askWhereToSaveSession(window_, lab_) : lab_.session().path();
     if (!path.isEmpty()) after_saving_[saveSession(path, asks)] = std::move(then);
 }

@@ -54,6 +54,7 @@ class FilesController : public QObject {
   private:
     void applyOpened(const OpenedSessionPtr& opened);
     void applySaved(const QString& path, quint64 token, bool present);
+    bool asksWhereToSave() const;
     void saveAndThen(std::function<void()> then);
 
     Lab& lab_;

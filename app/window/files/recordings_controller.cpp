@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "widgets/common/banner.h"
+#include "widgets/common/drop_target.h"
 #include "widgets/dialogs/space_dialog.h"
 #include "widgets/drawers/recording_list.h"
 #include "widgets/drawers/runs_drawer.h"
@@ -170,25 +171,10 @@ bool RecordingsController::takesAt(const QPoint& position) const {
 }
 
 void RecordingsController::showDropTarget(bool shown) {
-    if (shown && !drop_target_) {
-        drop_target_ = new QLabel(tr("Drop to add to the comparison"), places_.window);
-        drop_target_->setObjectName(QStringLiteral("dropTarget"));
-        drop_target_->setAttribute(Qt::WA_TransparentForMouseEvents);
-        drop_target_->setAutoFillBackground(true);
-        drop_target_->setBackgroundRole(QPalette::ToolTipBase);
-        drop_target_->setForegroundRole(QPalette::ToolTipText);
-        drop_target_->setFrameShape(QFrame::Box);
-        drop_target_->setMargin(10);
-        drop_target_->adjustSize();
-    }
-    if (!drop_target_) return;
-    if (shown) {  // in the middle of the panels that the list leaves free
-        QRect free(places_.area->mapTo(places_.window, QPoint()), places_.area->size());
-        if (drawer_->isVisible()) free.setRight(drawer_->x());
-        drop_target_->move(free.center() - drop_target_->rect().center());
-        drop_target_->raise();
-    }
-    drop_target_->setVisible(shown);
+    if (!shown) return places_.target->hide();
+    QRect free(places_.area->mapTo(places_.window, QPoint()), places_.area->size());
+    if (drawer_->isVisible()) free.setRight(drawer_->x());  // what the list leaves free
+    places_.target->showIn(free, tr("Drop to add to the comparison"));
 }
 
 bool RecordingsController::eventFilter(QObject* watched, QEvent* event) {

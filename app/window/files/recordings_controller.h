@@ -17,6 +17,7 @@ class QWidget;
 namespace normscope::widgets {
 class Banner;
 class RunsDrawer;
+class DropTarget;
 class SpaceDialog;
 }  // namespace normscope::widgets
 
@@ -33,6 +34,7 @@ class RecordingsController : public QObject {
         QWidget* panels;        ///< under the drawer
         QWidget *area, *strip;  ///< on which a recording may be dropped
         QWidget* window;        ///< the parent of drawer and dialog
+        widgets::DropTarget* target;
     };
     /// Follows the drag and drop of `places.window`, which gets only those of the drawer's rows.
     RecordingsController(Lab& lab, const Places& places, const QString& folder, widgets::Banner& banner);
@@ -69,7 +71,6 @@ class RecordingsController : public QObject {
     widgets::Banner& banner_;
     widgets::RunsDrawer* drawer_;
     QPointer<widgets::SpaceDialog> space_;
-    QLabel* drop_target_ = nullptr;  ///< over the panels while a recording is dragged to them
     widgets::Throttle list_later_;
     QStringList trashing_;  ///< ordered in the window of space, not moved yet
     Moved trashed_;         ///< moved by its last order: now, before

@@ -99,10 +99,10 @@ widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     row.name = text(data.name);
     row.run = static_cast<int>(run - runs.begin());
     row.state = data.outcome.state;
-    row.outcome = run->isTraining() ? QObject::tr("step %1").arg(run->lastStep() + 1)
+    row.outcome = run->unfinished() ? QObject::tr("step %1").arg(run->lastStep() + 1)
                                     : widgets::outcomeWord(data.outcome.state);
     const FinalValues values = final_values(data);
-    if (run->isTraining() || values.rows == 0) return row;
+    if (run->unfinished() || values.rows == 0) return row;
     row.loss = QStringLiteral("%1 ± %2").arg(text(number_text(values.loss, 3)),
                                              text(number_text(values.loss_error, 1)));
     row.gradient = text(number_text(values.gradient));

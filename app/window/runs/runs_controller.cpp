@@ -81,7 +81,7 @@ std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
         const LabRun& run = lab.comparison().runs[shown[g]];
         widgets::ComparedRun compared{static_cast<int>(shown[g]), static_cast<int>(g),
                                       QString::fromStdString(run.data->name)};
-        compared.fixed = run.pinned;
+        compared.fixed = run.fixed();
         compared.recipes.push_back(run.recipe);
         for (const std::size_t i : lab.view().groups().groups[g].members) {
             compared.selected |= static_cast<int>(i) == lab.comparison().selected;
@@ -96,7 +96,7 @@ std::vector<widgets::ComparedRun> comparedRuns(const Lab& lab) {
 QString scopeOf(const Lab& lab) {
     const auto& groups = lab.view().groups().groups;
     const auto free = std::count_if(lab.comparison().runs.begin(), lab.comparison().runs.end(),
-                                    [](const LabRun& run) { return !run.pinned; });
+                                    [](const LabRun& run) { return !run.fixed(); });
     if (lab.comparison().linked && free > 1)
         return free == 2 ? RunsController::tr("linked, both runs")
                          : RunsController::tr("linked, %1 runs").arg(free);
@@ -112,7 +112,7 @@ QString scopeOf(const Lab& lab) {
 /// Another run whose scheme has another name and places the same norms, with the same recipe otherwise.
 QString identicalTo(const Lab& lab, const LabRun& run) {
     for (const LabRun& other : lab.comparison().runs) {
-        if (other.id == run.id || other.pinned || other.recipe.stack.scheme == run.recipe.stack.scheme)
+        if (other.id == run.id || other.fixed() || other.recipe.stack.scheme == run.recipe.stack.scheme)
             continue;
         Recipe renamed = other.recipe;
         renamed.stack.scheme = run.recipe.stack.scheme;
@@ -275,14 +275,17 @@ void RunsController::show() {
         RunState state = run.data->outcome.state;
         if (state == RunState::Prepared && !run.rejection.empty()) state = RunState::Failed;
         if (group.size() > 1) state = group.outcomes.front().first;
-        if (state == RunState::Running && !lab_.training().playing()) state = RunState::Paused;
+        if (state == RunState::Running && !run.followed && !lab_.training().playing())
+            state = RunState::Paused;
         widgets::RunLabel label{
             QString::fromStdString(run.id),
             QString::fromStdString(run.data->name),
             static_cast<int>(g),
             differences[g].join(QStringLiteral(" · ")),
             state,
-            QString::fromStdString(run.rejection.empty() ? run.data->outcome.text : run.rejection)};
+            run.followed
+                ? Following::lineOf(run)
+                : QString::fromStdString(run.rejection.empty() ? run.data->outcome.text : run.rejection)};
         if (group.size() > 1) {
             label.name = group.name;
             label.runs = static_cast<int>(group.size());

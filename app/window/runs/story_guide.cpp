@@ -70,7 +70,7 @@ bool StoryGuide::done(const StoryAction& action) const {
     if (action.kind == StoryAction::Kind::Train) return training_requested_ && !lab_.training().playing();
     const std::vector<LabRun>& runs = lab_.comparison().runs;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (action.run ? *action.run != i : runs[i].pinned) continue;
+        if (action.run ? *action.run != i : runs[i].fixed()) continue;
         const HotKnobs knobs = hot_knobs(runs[i].recipe);
         for (const RecipeKey* key : hot_keys())
             if (key->name == action.key &&

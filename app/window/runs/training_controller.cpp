@@ -18,7 +18,7 @@ namespace normscope::app {
 
 namespace {
 
-constexpr int kBarInterval = 100;             // ms
+constexpr int kBarInterval = 100;            // ms
 constexpr int kMaxStepsOfAFork = 1'000'000;  // as the question offers them
 
 /// "71.2 of 79.1 GiB free".
@@ -82,6 +82,8 @@ QString actText(const Lab& lab) {
                            [](const LabRun& run) { return run.resumable(); });
         case Act::StartAsNew:
             return TrainingController::tr("Start new run");
+        case Act::Follow:
+            return TrainingController::tr("Live");
         case Act::None:
             return TrainingController::tr("All ended");
         case Act::Train:
@@ -104,6 +106,8 @@ TrainingController::TrainingController(Lab& lab, FilesController& files, const V
     connect(&lab_, &Lab::trainingChanged, this, later);
     connect(&lab_.measurement(), &Measurement::changed, this, later);
     connect(&lab_.forks(), &Forks::changed, this, later);
+    connect(&lab_.following(), &Following::noted, views_.banner,
+            [banner = views_.banner](const QString& line) { banner->showMessage(line); });
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_.devices(), &Devices::changed, this, &TrainingController::showDeviceChoice);
     connect(&lab_, &Lab::runsFailed, this, &TrainingController::offerResumption);
@@ -169,10 +173,11 @@ void TrainingController::show() {
     views_.transport->setLanes(std::move(lanes));
     views_.transport->setStep(step);
     const TrainingControl::Act act = lab_.training().nextAct();
-    views_.transport->setPlaying(act == TrainingControl::Act::Pause, actText(lab_),
-                                 act == TrainingControl::Act::None
-                                     ? tr("Every run has ended: change a knob, or fork one (K)")
-                                     : QString());
+    QString idle;
+    if (act == TrainingControl::Act::None) idle = tr("Every run has ended: change a knob, or fork one (K)");
+    if (act == TrainingControl::Act::Follow)
+        idle = tr("Another process trains: its runs are shown as they grow");
+    views_.transport->setPlaying(act == TrainingControl::Act::Pause, actText(lab_), idle);
     views_.transport->setPreviewPending(lab_.comparison().changesPending());
     views_.transport->setMeasuring(lab_.measurement().status());
     const QString obstacle = lab_.measurement().obstacle();

@@ -5,7 +5,7 @@
 #include "core/recipe/keys.h"
 #include "core/run/checkpoints/resume.h"
 #include "core/session/describe.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "core/session/session.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The device that runs train on: the choice, and what a device that fails ends and leaves.
 #include "core/backend/cuda/emulated_cuda_device.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "lab_bench.h"
 #include "tests/support/test_main.h"
 

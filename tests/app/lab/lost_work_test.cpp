@@ -161,16 +161,19 @@ class LostWorkTest : public QObject {
     }
 
     /// A file that another process writes: it is not this laboratory that trains it.
-    void aLiveFileOpensAsStopped() {
+    void aLiveFileIsNotTrainedHere() {
         Bench b;
         OtherProcess other(b, "1000000");
         QVERIFY(other.writes());
         QVERIFY(opened(b, other.path));
         QVERIFY(b.lab->comparison().runs[0].trained());
         QVERIFY(!b.lab->comparison().anyTraining());
-        QCOMPARE(b.run(0).outcome.state, RunState::Interrupted);
+        QVERIFY(b.lab->comparison().runs[0].followed && !b.lab->comparison().runs[0].resumable());
         b.lab->training().pause();
         QVERIFY(!b.lab->training().playing());
+        b.lab->training().singleStep();
+        b.lab->training().stop();
+        QVERIFY(!b.lab->training().playing() && b.lab->comparison().runs[0].followed);
     }
 
     void aSaveDoesNotReplaceAFileThatIsBeingWritten() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A recording that cannot be written: the run continues, and the window shows it as not recorded.
 #include "app/lab/lab.h"
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 #include "core/sweep/sweep_folder.h"
 #include "tests/support/test_main.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/session/recovery.h"
+#include "core/session/recording/recovery.h"
 
 #include "core/base/error.h"
 #include "core/session/run_group.h"
