@@ -3,7 +3,7 @@
 
 #include "core/session/hdf5.h"
 #include "core/session/process/process_identity.h"
-#include "core/session/recording/recording_growth.h"
+#include "core/session/recording_mark.h"
 #include "core/session/recording_schema.h"
 #include "core/session/step_overview.h"
 

@@ -85,15 +85,16 @@ void BarButton::paintBox(QPainter& painter, const QColor& ink) const {
     const QColor window = palette().color(QPalette::Window);
     const bool active = isEnabled() && (underMouse() || isDown());
     const QRectF box = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
-    QColor fill = look_ == Look::Outlined ? theme.background : QColor(Qt::transparent);
+    const bool solid = look_ == Look::Solid && isEnabled();
+    const bool outlined = look_ == Look::Outlined || (look_ == Look::Solid && !isEnabled());
+    QColor fill = outlined ? theme.background : QColor(Qt::transparent);
     if (active) fill = blend(window, theme.text, isDown() ? 0.14 : 0.07);
-    if (look_ == Look::Solid) {
-        const QColor solid = palette().color(QPalette::Highlight);
-        fill =
-            active ? blend(solid, palette().color(QPalette::HighlightedText), isDown() ? 0.25 : 0.12) : solid;
+    if (solid) {
+        fill = palette().color(QPalette::Highlight);
+        if (active) fill = blend(fill, palette().color(QPalette::HighlightedText), isDown() ? 0.25 : 0.12);
     }
     painter.setBrush(fill);
-    if (look_ == Look::Outlined || look_ == Look::Dashed)
+    if (outlined || look_ == Look::Dashed)
         painter.setPen(QPen(theme.neutral, 1, look_ == Look::Dashed ? Qt::DashLine : Qt::SolidLine));
     else
         painter.setPen(Qt::NoPen);
@@ -109,7 +110,7 @@ void BarButton::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     const auto group = isEnabled() ? QPalette::Active : QPalette::Disabled;
-    const bool solid = look_ == Look::Solid;
+    const bool solid = look_ == Look::Solid && isEnabled();  // what it does nothing for now is outlined
     const QColor ink = palette().color(group, solid ? QPalette::HighlightedText : QPalette::ButtonText);
     const QColor muted = solid ? blend(ink, palette().color(QPalette::Highlight), 0.25)
                                : palette().color(QPalette::PlaceholderText);

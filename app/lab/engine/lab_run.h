@@ -3,7 +3,7 @@
 
 #include "app/lab/engine/frame.h"
 #include "core/recipe/recipe.h"
-#include "core/session/recording/recording_growth.h"
+#include "core/session/recording_mark.h"
 #include "core/session/run_data.h"
 #include "core/session/session.h"
 
