@@ -33,7 +33,7 @@ Following::Following(LabState& state)
 QString Following::lineOf(const LabRun& run) {
     if (!run.followed) return {};
     const std::string& writer = run.followed->writer;
-    return tr("%1 is written by %2 and shown as it grows")
+    return tr("%1 is written by %2 and shown live")
         .arg(nameOfRun(run), writer.empty() ? tr("another process") : QString::fromStdString(writer));
 }
 

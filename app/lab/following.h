@@ -20,7 +20,7 @@ class Following : public QObject {
   public:
     explicit Following(LabState& state);
 
-    /// "Post-LN is written by process 812 and shown as it grows"; empty for a run that is not followed.
+    /// "Post-LN is written by process 812 and shown live"; empty for a run that is not followed.
     static QString lineOf(const LabRun& run);
     /// Whether any run of the comparison is followed.
     bool any() const;

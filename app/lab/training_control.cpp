@@ -80,7 +80,7 @@ void TrainingControl::play() {
     else if (act == Act::ResumeEnded)
         resumeRuns(ended);
     else if (act == Act::Follow)
-        Q_EMIT state_.problem(tr("Another process trains: its runs are shown as they grow"));
+        Q_EMIT state_.problem(tr("Another process trains: its runs are shown live"));
     else if (act == Act::None)
         Q_EMIT state_.problem(tr("Every run has ended: change a knob and start a new run, or fork one (K)"));
 }

@@ -97,7 +97,8 @@ void MainWindow::buildViews() {
     v.stack = named(new widgets::StackView(this), "stackView");
     v.knobs = named(new widgets::KnobPanel(this), "knobPanel");
     v.transport = named(new widgets::TransportBar(this), "transportBar");
-    v.grid = (new PanelsController(*lab_, this))->grid();
+    auto* panels = new PanelsController(*lab_, this);
+    v.grid = panels->grid();
     v.rail = new widgets::SideRail(this);
     new SideRailController(*lab_, *v.rail);
     v.rail->setFixedWidth(kRailWidth);
@@ -110,7 +111,9 @@ void MainWindow::buildViews() {
     v.help = new widgets::HelpDrawer(v.area, this);
     v.left = new QWidget(this);
     v.story = new widgets::StoryStrip(this);
-    v.findings = (new FindingsController(*lab_, this))->band();
+    auto* findings = new FindingsController(*lab_, this);
+    v.findings = findings->band();
+    connect(findings, &FindingsController::plotRequested, panels, &PanelsController::showPlot);
     v.sweep_band = new widgets::SweepBand(this);
     v.upper = new QStackedWidget(this);
     v.upper->setFixedHeight(widgets::FindingsBand::kHeight);

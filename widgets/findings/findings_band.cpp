@@ -102,7 +102,12 @@ void FindingsBand::setColumns(const std::vector<ColumnContent>& contents, int sp
         columns_.pop_back();
     }
     while (columns_.size() < contents.size()) {
-        columns_.push_back(new FindingsColumn(this));
+        auto* column = new FindingsColumn(this);
+        connect(column, &FindingsColumn::whyRequested, this, [this, column] {
+            Q_EMIT whyRequested(column->content().hue,
+                                column->mapTo(window(), QPoint(0, column->height() + kFindingsBandTop)));
+        });
+        columns_.push_back(column);
         layout_->insertWidget(static_cast<int>(columns_.size()) - 1, columns_.back());
         columns_.back()->show();
     }

@@ -41,6 +41,8 @@ class FindingsBand : public QWidget {
     QSize minimumSizeHint() const override { return {0, kHeight}; }
 
   Q_SIGNALS:
+    /// Of the group of that index; `below` its column, in the coordinates of the window.
+    void whyRequested(int group, const QPoint& below);
     void storyChosen(const QString& name);
     // As RemedyBox has them.
     void draftsRequested();

@@ -9,8 +9,6 @@
 #include <QHelpEvent>
 #include <QLabel>
 #include <QPainter>
-#include <QTextDocument>
-#include <QTextDocumentFragment>
 #include <QToolTip>
 #include <algorithm>
 
@@ -21,8 +19,7 @@ namespace {
 constexpr int kRule = 3, kFindingsColumnIndent = 12;  // px, the rule and the left edge of the texts
 constexpr int kFindingsColumnGap = 8, kUnitGap = 4;   // between numbers, before a unit
 constexpr int kMinCell = 76;                          // "loss, step 888" does not shift its neighbours
-constexpr int kFindingsColumnSmall = 11, kFindingsColumnText = 12, kFindingsColumnTitle = 14,
-              kFindingsColumnNumber = 20;
+constexpr int kFindingsColumnSmall = 11, kFindingsColumnText = 12, kFindingsColumnNumber = 20;
 constexpr int kNumberTop = 14, kCaptionTop = 41, kNoteTop = 56, kFindingsColumnLine = 15;
 constexpr int kFindingsColumnGlyph = 10, kGlyphPitch = 13, kFindingsColumnWordGap = 4;
 constexpr int kMinGroup = 122;  // groups form even columns
@@ -85,11 +82,14 @@ QFont outcomeFont(const ColumnContent& content, const QFont& font) {
 }  // namespace
 
 FindingsColumn::FindingsColumn(QWidget* parent) : QWidget(parent), headline_(new QLabel(this)) {
-    headline_->setWordWrap(true);
+    headline_->setObjectName(QStringLiteral("headline"));
     headline_->setTextFormat(Qt::RichText);
     headline_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    headline_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    headline_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::LinksAccessibleByMouse |
+                                       Qt::LinksAccessibleByKeyboard);
+    headline_->setFocusPolicy(Qt::TabFocus);
     headline_->hide();
+    connect(headline_, &QLabel::linkActivated, this, &FindingsColumn::whyRequested);
 }
 
 int FindingsColumn::widthOf(const ColumnContent& content, const QFont& font) {
@@ -116,7 +116,7 @@ void FindingsColumn::setContent(const ColumnContent& content) {
             << QStringList{number.caption, number.value, number.unit, number.note}.join(u' ').simplified();
     if (!content.outcome.isEmpty()) description << content.outcome;
     fitHeadline();
-    if (!headline_->isHidden()) description = {text()};
+    if (!content.headline.title.empty()) description.prepend(QString::fromStdString(content.headline.title));
     if (!content.findings.isEmpty()) description << content.findings.split(u'\n');
     setAccessibleName(content.name);
     setAccessibleDescription(description.join(QStringLiteral(". ")));
@@ -128,8 +128,8 @@ QColor FindingsColumn::nameColour() const {
 }
 
 QString FindingsColumn::text() const {
-    if (!headline_->isHidden()) return QTextDocumentFragment::fromHtml(headline_->text()).toPlainText();
     QStringList lines{content_.name};
+    lines << QString::fromStdString(content_.headline.title);
     for (const BandNumber& number : content_.numbers)
         lines << QStringList{number.value, number.unit, number.caption, number.note}.join(u' ').simplified();
     lines << content_.outcome;
@@ -140,41 +140,32 @@ QString FindingsColumn::text() const {
 QString FindingsColumn::tipAt(const QPoint& at) const {
     QString tip = content_.name;
     const auto all = cells(content_, font());
-    for (std::size_t i = 0; i < all.size() && headline_->isHidden(); ++i)
+    for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i].contains(at)) tip = content_.numbers[i].tip;
     return content_.findings.isEmpty() ? tip : tip + QStringLiteral("\n\n") + content_.findings;
 }
 
-/// As many of the headline's sentences as fit.
+/// The name, the title as far as it fits, and the link: a line.
 void FindingsColumn::fitHeadline() {
-    const Headline& shown = content_.headline;
-    headline_->setVisible(!shown.title.empty());
-    if (shown.title.empty()) return;
-    headline_->setGeometry(kFindingsColumnIndent, 0, width() - kFindingsColumnIndent, height());
-    QTextDocument page;
-    page.setDefaultFont(headline_->font());
-    page.setDocumentMargin(0);
-    page.setTextWidth(headline_->width());
-    QString html;
-    using Sentences = std::vector<std::string>;
-    for (const Sentences& sentences :
-         {Sentences{shown.measured, shown.began, shown.gradient}, Sentences{shown.measured, shown.began},
-          Sentences{shown.measured, shown.brief}, Sentences{shown.measured}, Sentences{}}) {
-        QStringList some;
-        for (const std::string& sentence : sentences)
-            if (!sentence.empty()) some << QString::fromStdString(sentence);
-        html = QStringLiteral(
-                   "<div style='font-size: %1px; font-weight: 600'>%2</div>"
-                   "<div style='font-size: %3px'><b style='color: %4'>%5</b> %6</div>")
-                   .arg(kFindingsColumnTitle)
-                   .arg(QString::fromStdString(shown.title).toHtmlEscaped())
-                   .arg(kFindingsColumnText)
-                   .arg(nameColour().name(), content_.name.toHtmlEscaped(),
-                        some.join(QStringLiteral(". ")).toHtmlEscaped());
-        page.setHtml(html);
-        if (page.size().height() <= headline_->height()) break;
-    }
-    headline_->setText(html);
+    const QString title = QString::fromStdString(content_.headline.title);
+    headline_->setVisible(!title.isEmpty());
+    if (title.isEmpty()) return;
+    headline_->setGeometry(kFindingsColumnIndent, -1, width() - kFindingsColumnIndent,
+                           kFindingsColumnLine + 3);
+    const QFont name = semibold(font(), kFindingsColumnSmall), text = semibold(font(), kFindingsColumnText);
+    const QString link = tr("Why?");
+    const int space = headline_->width() - widthIn(name, content_.name) - widthIn(text, link) -
+                      4 * QFontMetrics(text).horizontalAdvance(u' ');
+    headline_->setText(
+        QStringLiteral("<span style='font-size: %1px; font-weight: 600; color: %2'>%3</span>&nbsp; "
+                       "<span style='font-size: %4px; font-weight: 600'>%5&nbsp; <a href='why' style='color: "
+                       "%6'>%7</a></span>")
+            .arg(kFindingsColumnSmall)
+            .arg(nameColour().name(), content_.name.toHtmlEscaped())
+            .arg(kFindingsColumnText)
+            .arg(QFontMetrics(text).elidedText(title, Qt::ElideRight, std::max(0, space)).toHtmlEscaped(),
+                 palette().color(QPalette::WindowText).name(), link));
+    headline_->setAccessibleName(tr("%1: %2. Why?").arg(content_.name, title));
 }
 
 bool FindingsColumn::event(QEvent* event) {
@@ -198,13 +189,14 @@ void FindingsColumn::paintEvent(QPaintEvent*) {
     const Theme theme = themeOf(palette());
     QPainter painter(this);
     painter.fillRect(0, 2, kRule, height() - 4, theme.run(content_.hue));
-    if (!headline_->isHidden()) return;
-    painter.setFont(semibold(font(), kFindingsColumnSmall));
-    painter.setPen(nameColour());
-    painter.drawText(
-        QRect(kFindingsColumnIndent, 0, width() - kFindingsColumnIndent, kFindingsColumnLine),
-        Qt::AlignLeft | Qt::AlignVCenter,
-        painter.fontMetrics().elidedText(content_.name, Qt::ElideRight, width() - kFindingsColumnIndent));
+    if (headline_->isHidden()) {
+        painter.setFont(semibold(font(), kFindingsColumnSmall));
+        painter.setPen(nameColour());
+        painter.drawText(
+            QRect(kFindingsColumnIndent, 0, width() - kFindingsColumnIndent, kFindingsColumnLine),
+            Qt::AlignLeft | Qt::AlignVCenter,
+            painter.fontMetrics().elidedText(content_.name, Qt::ElideRight, width() - kFindingsColumnIndent));
+    }
     const auto all = cells(content_, font());
     for (std::size_t i = 0; i < all.size() && all[i].right() < width(); ++i)
         paintNumber(painter, content_.numbers[i], all[i]);

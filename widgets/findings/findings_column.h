@@ -15,7 +15,7 @@ namespace normscope::widgets {
 struct ColumnContent {
     QString name;
     int hue = 0;             ///< index of the colour
-    Headline headline = {};  ///< shown instead of the numbers where it has a title
+    Headline headline = {};  ///< next to the name, over the numbers, where it has a title
     std::vector<BandNumber> numbers = {};
     std::vector<RunState> outcomes = {};  ///< of a group, one a run: drawn as glyphs before the word
     QString outcome = {};                 ///< "1 of 3 stalled"
@@ -24,8 +24,8 @@ struct ColumnContent {
     bool operator==(const ColumnContent&) const = default;
 };
 
-/// A column of the findings band: a rule in the run's hue, its name, then numbers with their captions, or a
-/// headline with as many of its sentences as fit. Every number has its tooltip. Interface thread.
+/// A column of the findings band: a rule in the run's hue, its name, of a failed run its headline with a link
+/// to its Why card, then numbers with their captions. Every number has its tooltip. Interface thread.
 class FindingsColumn : public QWidget {
     Q_OBJECT
   public:
@@ -43,6 +43,9 @@ class FindingsColumn : public QWidget {
     QString text() const;
     /// The tooltip at a position: that of the number there, then the findings.
     QString tipAt(const QPoint& at) const;
+
+  Q_SIGNALS:
+    void whyRequested();
 
   protected:
     bool event(QEvent* event) override;

@@ -139,7 +139,7 @@ void BarButton::paintEvent(QPaintEvent*) {
     }
     painter.setPen(ink);
     write(left, right, Qt::AlignLeft, text());
-    if (note_.isEmpty()) return;
+    if (note_.isEmpty() || fullWidth() > width()) return;  // the label comes first
     painter.setFont(sized(font(), 12));
     painter.setPen(muted);
     write(left, right, Qt::AlignRight, note_);

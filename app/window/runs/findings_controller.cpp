@@ -5,9 +5,11 @@
 #include "app/window/runs/group_summary.h"
 #include "core/base/number_text.h"
 #include "core/findings/findings.h"
+#include "core/findings/why.h"
 #include "core/run/complete_run.h"
 #include "widgets/figures/outcome_word.h"
 #include "widgets/findings/findings_band.h"
+#include "widgets/findings/why_box.h"
 
 #include <algorithm>
 
@@ -78,8 +80,7 @@ widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t g
     content.name = QString::fromStdString(data.name);
     content.hue = static_cast<int>(group);
     content.headline = headline(data, lab.view().step());
-    if (content.headline.title.empty())
-        content.numbers = widgets::runNumbers(inputs.growth, inputs.gradients, run);
+    content.numbers = widgets::runNumbers(inputs.growth, inputs.gradients, run);
     QStringList sentences;
     for (const Finding& finding : findings(data, lab.comparison().exploring() ? 0 : lab.view().step()))
         sentences << QString::fromStdString(finding.text);
@@ -159,7 +160,15 @@ widgets::FindingsContent contentOf(const Lab& lab) {
 }  // namespace
 
 FindingsController::FindingsController(Lab& lab, QWidget* parent)
-    : QObject(parent), band_(new widgets::FindingsBand([&lab] { return contentOf(lab); }, parent)) {
+    : QObject(parent),
+      lab_(lab),
+      band_(new widgets::FindingsBand([&lab] { return contentOf(lab); }, parent)),
+      why_(new widgets::WhyBox(parent)) {
+    connect(band_, &widgets::FindingsBand::whyRequested, this, &FindingsController::showWhy);
+    connect(why_, &widgets::WhyBox::plotRequested, this, &FindingsController::plotRequested);
+    // What it states is of the step and the runs that it was asked for.
+    connect(&lab, &Lab::runsChanged, why_, &QWidget::hide);
+    connect(&lab, &Lab::viewChanged, why_, &QWidget::hide);
     connect(&lab, &Lab::runsChanged, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab, &Lab::viewChanged, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab, &Lab::dataChanged, band_, &widgets::FindingsBand::refreshLater);
@@ -171,6 +180,16 @@ FindingsController::FindingsController(Lab& lab, QWidget* parent)
                 if (const RemedyTrials* trials = lab.remedies().trials(); trials && trials->run == run)
                     lab.remedies().tryOut(remedies);
             });
+}
+
+void FindingsController::showWhy(int group, const QPoint& below) {
+    const auto& groups = lab_.view().groups().groups;
+    if (group < 0 || group >= std::ssize(groups)) return;
+    const std::size_t run = groups[static_cast<std::size_t>(group)].members.front();
+    const RunData& data = *lab_.comparison().runs[run].data;
+    const std::string title = headline(data, lab_.view().step()).title;
+    if (!title.empty())
+        why_->showAt(below, {text(data.name), group, text(title), why(data, lab_.view().step())});
 }
 
 }  // namespace normscope::app

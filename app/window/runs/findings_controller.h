@@ -3,10 +3,12 @@
 
 #include <QObject>
 
+class QPoint;
 class QWidget;
 
 namespace normscope::widgets {
 class FindingsBand;
+class WhyBox;
 }  // namespace normscope::widgets
 
 namespace normscope::app {
@@ -14,7 +16,7 @@ namespace normscope::app {
 class Lab;
 
 /// Connects the findings band to the lab: its columns are of the lab's runs or groups, its remedies those of
-/// the failed run, which it drafts and tries.
+/// the failed run, which it drafts and tries, and a failed run's Why card.
 class FindingsController : public QObject {
     Q_OBJECT
   public:
@@ -22,8 +24,16 @@ class FindingsController : public QObject {
     FindingsController(Lab& lab, QWidget* parent);
     widgets::FindingsBand* band() const { return band_; }
 
+  Q_SIGNALS:
+    /// Of a Why card: the panel that shows a number, its option "quantity" (may be empty), the step.
+    void plotRequested(const QString& panel, const QString& quantity, qint64 step);
+
   private:
+    void showWhy(int group, const QPoint& below);
+
+    Lab& lab_;
     widgets::FindingsBand* band_;
+    widgets::WhyBox* why_;
 };
 
 }  // namespace normscope::app

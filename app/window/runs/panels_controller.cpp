@@ -4,6 +4,8 @@
 #include "app/lab/lab.h"
 #include "widgets/panels/panel_grid.h"
 
+#include <algorithm>
+
 namespace normscope::app {
 
 PanelsController::PanelsController(Lab& lab, QWidget* parent)
@@ -22,6 +24,22 @@ PanelsController::PanelsController(Lab& lab, QWidget* parent)
         if (!lab_.measurement().running()) lab_.measurement().measureHere();
     });
     connect(&lab_.knobs(), &Knobs::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
+}
+
+void PanelsController::showPlot(const QString& panel, const QString& quantity, qint64 step) {
+    const std::string id = panel.toStdString();
+    const std::vector<widgets::PanelCell*> cells = grid_->visibleCells();
+    const auto has = std::find_if(cells.begin(), cells.end(),
+                                  [&](const widgets::PanelCell* cell) { return cell->panel() == id; });
+    widgets::PanelCell* cell = has == cells.end() ? grid_->currentCell() : *has;
+    cell->setPanel(id);
+    if (!quantity.isEmpty()) {
+        widgets::PanelOptions options = cell->options();
+        options["quantity"] = quantity.toStdString();
+        cell->setOptions(options);
+    }
+    lab_.view().setStep(step);
+    cell->setFocus();
 }
 
 widgets::FigureKey PanelsController::figureKey(const std::string& panel,

@@ -24,6 +24,9 @@ class PanelsController : public QObject, public widgets::FigureSource {
     PanelsController(Lab& lab, QWidget* parent);
 
     widgets::PanelGrid* grid() const { return grid_; }
+    /// Shows a panel at a step: in the cell that has it, else in the current one. `quantity`: its option of
+    /// that name; empty: as it is.
+    void showPlot(const QString& panel, const QString& quantity, qint64 step);
     widgets::FigureKey figureKey(const std::string& panel,
                                  const widgets::PanelOptions& options) const override;
     widgets::Figure figure(const std::string& panel, const widgets::PanelOptions& options) const override;

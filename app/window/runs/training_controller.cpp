@@ -175,8 +175,7 @@ void TrainingController::show() {
     const TrainingControl::Act act = lab_.training().nextAct();
     QString idle;
     if (act == TrainingControl::Act::None) idle = tr("Every run has ended: change a knob, or fork one (K)");
-    if (act == TrainingControl::Act::Follow)
-        idle = tr("Another process trains: its runs are shown as they grow");
+    if (act == TrainingControl::Act::Follow) idle = tr("Another process trains: its runs are shown live");
     views_.transport->setPlaying(act == TrainingControl::Act::Pause, actText(lab_), idle);
     views_.transport->setPreviewPending(lab_.comparison().changesPending());
     views_.transport->setMeasuring(lab_.measurement().status());

@@ -5,6 +5,7 @@
 #include "app/window/appearance_controller.h"
 #include "app/window/files/files_controller.h"
 #include "core/findings/findings.h"
+#include "core/findings/why.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"
 #include "core/run/stories/story.h"
@@ -13,8 +14,11 @@
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/findings/group_key.h"
 #include "widgets/findings/remedy_box.h"
+#include "widgets/findings/why_box.h"
+#include "widgets/panels/panel_grid.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
+#include "widgets/runs/bar_button.h"
 #include "widgets/story/story_buttons.h"
 #include "widgets/story/story_strip.h"
 #include "window_bench.h"
@@ -226,6 +230,61 @@ class FindingsBandTest : public QObject {
         check();
     }
 
+    /// From the headline by keyboard: three statements, the plot of each, Esc.
+    void aFailedRunHasItsWhyCard() {
+        WindowBench b;
+        b.makeSmall(60);
+        b.lab().runs().remove(0);
+        b.lab().knobs().commitKey("optimizer.lr", 1.0);
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        QTRY_VERIFY(!column(b, 0).headline.title.empty());
+        QCOMPARE(column(b, 0).numbers.size(), 3u);  // they stay in sight
+        auto* box = b.find<widgets::WhyBox>("whyBox");
+        QVERIFY(box->isHidden());
+        auto* headline = bandOf(b)->columns()[0]->findChild<QLabel*>("headline");
+        headline->setFocus(Qt::TabFocusReason);
+        QTest::keyClick(headline, Qt::Key_Tab);
+        QTest::keyClick(headline, Qt::Key_Return);
+        QVERIFY(box->isVisible());
+        QVERIFY(b.window->rect().contains(box->geometry()));
+        const WhyCard card = why(b.run(0));
+        QVERIFY(card.lines.size() >= 1);
+        for (const WhyLine& line : card.lines)
+            QVERIFY2(box->text().contains(QString::fromStdString(line.text)), line.text.c_str());
+        QVERIFY(box->text().contains("Not measured: "));
+        b.keepScreenshot("why-light");
+        b.window->appearance()->setDark(true);
+        headline->setFocus(Qt::TabFocusReason);
+        Q_EMIT headline->linkActivated("why");
+        b.keepScreenshot("why-dark");
+        // Each number has its plot, at its step.
+        for (std::size_t i = 0; i < card.lines.size(); ++i) {
+            b.lab().view().setStep(ShownPosition::kNewest);
+            QTRY_VERIFY(headline->isVisible());
+            Q_EMIT headline->linkActivated("why");
+            const auto plots = box->findChildren<widgets::BarButton*>("whyPlot");
+            QCOMPARE(plots.size(), qsizetype(card.lines.size()));
+            QTest::mouseClick(plots[qsizetype(i)], Qt::LeftButton);
+            QVERIFY(box->isHidden());
+            QCOMPARE(std::min(b.lab().view().step(), b.lab().comparison().lastStep()),
+                     qint64(card.lines[i].evidence.step));
+            const auto cells = b.window->views().grid->visibleCells();
+            QVERIFY(std::any_of(cells.begin(), cells.end(), [&](const widgets::PanelCell* cell) {
+                return cell->panel() == card.lines[i].panel &&
+                       (card.lines[i].quantity.empty() ||
+                        cell->options().at("quantity") == card.lines[i].quantity);
+            }));
+        }
+        b.lab().view().setStep(ShownPosition::kNewest);
+        Q_EMIT headline->linkActivated("why");
+        QTest::keyClick(box, Qt::Key_Escape);
+        QVERIFY(box->isHidden());
+        Q_EMIT headline->linkActivated("why");
+        b.lab().session().startOver();
+        QVERIFY(box->isHidden());
+    }
+
     void aDivergedRunHasItsHeadlineAndBeforeItNumbers() {
         WindowBench b;
         b.makeSmall(40);
@@ -235,7 +294,7 @@ class FindingsBandTest : public QObject {
         b.lab().training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         QCOMPARE(b.run(0).outcome.state, RunState::Diverged);
-        QTRY_VERIFY(bandOf(b)->texts()[0].startsWith("Diverged at step "));
+        QTRY_VERIFY(bandOf(b)->texts()[0].contains("\nDiverged at step "));
         QVERIFY(bandOf(b)->remedies()->isVisible() && !bandOf(b)->stories()->isVisible());
         QVERIFY2(misplaced(b).isEmpty(), qPrintable(misplaced(b)));
         b.keepScreenshot("band-diverged");

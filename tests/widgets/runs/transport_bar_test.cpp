@@ -192,6 +192,35 @@ class TransportBarTest : public QObject {
         QTRY_COMPARE(b.bar.findChild<QPushButton*>("startNewRun")->geometry(), place);
     }
 
+    /// While a fork is replayed its button ends it, whatever can be forked meanwhile.
+    void aReplayedForkIsCancelledByItsButton() {
+        Bench b;
+        QSignalSpy forked(&b.bar, &TransportBar::forkHere);
+        auto* fork = b.bar.findChild<BarButton*>("forkHere");
+        b.bar.setForking("replaying Post-LN\nto step 30, at 12 …");
+        b.bar.setForkable(false, "none");
+        QVERIFY(fork->isEnabled());
+        QCOMPARE(fork->text(), QStringLiteral("Cancel fork"));
+        QTest::mouseClick(fork, Qt::LeftButton);
+        QCOMPARE(forked.count(), 1);
+        b.bar.setForking({});
+        b.bar.setForkable(false, "none");
+        QVERIFY(!fork->isEnabled());
+        QCOMPARE(fork->text(), QStringLiteral("Fork here"));
+    }
+
+    /// A long act is as wide as its button: its key would lie over it.
+    void aLongActIsDrawnWithoutItsKey() {
+        Bench b;
+        const auto drawn = [&](const QString& act, const QString& key) {
+            b.bar.setPlaying(false, act);
+            b.train()->setNote(key);
+            return b.train()->grab().toImage();
+        };
+        QCOMPARE(drawn("Start new run", "Space"), drawn("Start new run", {}));
+        QVERIFY(drawn("Train", "Space") != drawn("Train", {}));
+    }
+
     void aButtonWithKeyboardFocusKeepsItsSpace() {
         Bench b;
         b.button(Glyph::Back)->setFocus(Qt::TabFocusReason);
