@@ -289,9 +289,13 @@ void TransportBar::setRates(double tokens_per_s, double step_ms, double probe_pe
     const QString step =
         (seconds ? tr("%1 s/step") : tr("%1 ms/step"))
             .arg(number(seconds ? step_ms / 1000 : step_ms, [](double v) { return numberText(v, 3); }));
-    const QString percent =
-        number(probe_percent, [](double v) { return QString::number(v, 'f', v < 9.95 ? 1 : 0); });
-    rates_text_ = tr("%1 tokens/s · %2\nprobes %3 %").arg(tokens, step, percent);
+    // From twice a step on, as so many steps.
+    const bool times = std::isfinite(probe_percent) && probe_percent >= 200;
+    const QString probes = times ? tr("probes %1 times a step").arg(numberText(probe_percent / 100, 2))
+                                 : tr("probes %1 %").arg(number(probe_percent, [](double v) {
+                                       return QString::number(v, 'f', v < 9.95 ? 1 : 0);
+                                   }));
+    rates_text_ = tr("%1 tokens/s · %2\n%3").arg(tokens, step, probes);
     showNote();
 }
 

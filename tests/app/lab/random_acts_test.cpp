@@ -33,7 +33,7 @@ struct Foreign {
     QTemporaryDir folder;
     QString session = folder.filePath("session.h5"), stopped = folder.filePath("stopped.h5"),
             live = folder.filePath("live.h5");
-    std::map<QString, QByteArray> hashes;  ///< of those that nobody writes
+    std::map<QString, QByteArray> hashes;  ///< of those that no process writes
     QProcess writer;                       ///< of the live one
 
     ~Foreign() {

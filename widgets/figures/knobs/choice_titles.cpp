@@ -48,6 +48,8 @@ constexpr Title kTitles[] = {
     {"precision", "bf16", "BF16"},
     {"precision", "fp16", "FP16"},
     {"precision", "fp64", "FP64"},
+    {"precision_policy", "pure", T("Everything")},
+    {"precision_policy", "autocast", T("As in autocast")},
     {"data.source", "text", T("Text file")},
     {"data.source", "images", T("Shapes")},
     {"data.source", "cifar10", "CIFAR-10"},

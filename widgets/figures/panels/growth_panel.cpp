@@ -54,7 +54,7 @@ QString tooShallow() {
     return QString("fewer than %1 layers").arg(growth_minimum_layers);
 }
 
-/// "~√ℓ, lead 12" for hidden states 0 … 2D; empty where one is not finite and positive.
+/// "~√ℓ" for hidden states 0 … 2D; empty where one is not finite and positive.
 QString growthClassText(const std::vector<double>& states) {
     std::vector<double> layers;
     for (std::size_t k = 0; k < states.size(); k += 2) layers.push_back(states[k]);
@@ -66,7 +66,7 @@ QString growthClassText(const std::vector<double>& states) {
     if (found.verdict != GrowthClass::Verdict::decided)
         return QString("undecided between %1 and %2").arg(best, classWord(found.rival));
     if (found.rival == found.best) return '~' + best;  // every other class contains it
-    QString text = QString("~%1, lead %2").arg(best, brief(found.lead));
+    QString text = '~' + best;
     if (found.best ==
         GrowthModel::quadratic) {  // a + bℓ + cℓ²: a small c may be decided while most of the rise is linear
         const auto& p = found.fits[static_cast<std::size_t>(found.best)].parameters;

@@ -83,7 +83,7 @@ QString described(const RunData& run, const char* what, const SiteValues& values
     for (const double share : values.erased)
         if (share > most) most = share;
     const QString range = low <= high ? brief(low) + " to " + brief(high) : QString("not defined");
-    return QString("%1: %2 norms, %3 %4, erased share up to %5")
+    return QString("%1: %2 norms, %3 %4, share erased up to %5")
         .arg(nameOf(run))
         .arg(values.shown.size())
         .arg(what, range, brief(most));
@@ -156,7 +156,7 @@ Figure buildNullSpace(const PanelInput& input) {
     sites.references.push_back({Qt::Horizontal, 1, QString()});
     markBadLayers(sites, input);
     erased.x = sites.x;
-    erased.y.label = "erased share";
+    erased.y.label = "share erased";
     erased.y.scale = Scale::Log;
     erased.height_share = 0.5;
     for (const auto& [share, runs] : random_shares)

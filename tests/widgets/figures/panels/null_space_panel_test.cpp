@@ -66,7 +66,7 @@ class NullSpacePanelTest : public QObject {
         QCOMPARE(f.x_names.size(), 5);
         QCOMPARE(f.x_names[1], "layer 1 · attn · norm post");
         QCOMPARE(f.x_name_at[1], 0.375);
-        QVERIFY(f.summary.contains("Pre: 3 norms, gain 0.25 to 1, erased share up to 0.25"));
+        QVERIFY(f.summary.contains("Pre: 3 norms, gain 0.25 to 1, share erased up to 0.25"));
         input.options = {{"erased", "forward"}};
         QCOMPARE(buildNullSpace(input).plots[1].stems[0].y, std::vector<double>(3, 0.5));
     }
@@ -80,7 +80,7 @@ class NullSpacePanelTest : public QObject {
         const Figure f = buildNullSpace(input);
         QCOMPARE(f.plots[0].stems[0].y, std::vector<double>({0.03, 0.5, 0.25}));
         QVERIFY(f.formula.contains("ε/(var + ε)") && !f.formula.contains("ρ_LN"));
-        QVERIFY(f.summary.contains("A: 3 norms, ε's share 0.03 to 0.5, erased share up to 0.25"));
+        QVERIFY(f.summary.contains("A: 3 norms, ε's share 0.03 to 0.5, share erased up to 0.25"));
     }
 
     void rhoOfEitherFormat() {
@@ -99,7 +99,7 @@ class NullSpacePanelTest : public QObject {
         QVERIFY(f.formula.contains("(σ²/ε)·d·u") && f.formula.contains("2^-11 of FP16") &&
                 f.formula.contains("does not mean that ε dominates"));
         QVERIFY(f.source.contains("Baek") && f.erratum.contains("output"));
-        QVERIFY(f.summary.contains("A: 3 norms, ρ_LN 0.5 to 8, erased share up to 0.25"));
+        QVERIFY(f.summary.contains("A: 3 norms, ρ_LN 0.5 to 8, share erased up to 0.25"));
         input.options = {{"quantity", "bf16_rho_ln"}};
         const Figure wide = buildNullSpace(input);
         QCOMPARE(wide.plots[0].stems[0].y, std::vector<double>({4, 16, 64}));
