@@ -29,11 +29,12 @@ std::size_t groupOfRemedies(const Lab& lab) {
     return lab.view().groups().groupOf(static_cast<std::size_t>(lab.comparison().selected));
 }
 
-/// The groups in the order in which they get a column.
+/// The groups in the order in which they get a column: that whose remedies are shown, then the selected one.
 std::vector<std::size_t> byPriority(const Lab& lab) {
-    std::vector<std::size_t> order{
-        lab.view().groups().groupOf(static_cast<std::size_t>(lab.comparison().selected))};
-    if (const std::size_t other = groupOfRemedies(lab); other != order.front()) order.push_back(other);
+    std::vector<std::size_t> order{groupOfRemedies(lab)};
+    const std::size_t selected =
+        lab.view().groups().groupOf(static_cast<std::size_t>(lab.comparison().selected));
+    if (selected != order.front()) order.push_back(selected);
     for (std::size_t g = 0; g < lab.view().groups().groups.size(); ++g)
         if (std::find(order.begin(), order.end(), g) == order.end()) order.push_back(g);
     return order;
