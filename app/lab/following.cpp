@@ -15,6 +15,11 @@ constexpr double kReadingShare =
     10;                           // a reading that takes long is followed by a pause of so many times that
 constexpr int kMaxFailures = 10;  // of a file that its writer is just writing to; then it is given up
 
+/// Why its recipe cannot be read.
+QString problemOf(const RunData& run) {
+    return QString::fromStdString(run.recipe.problem());
+}
+
 QString nameOfRun(const LabRun& run) {
     return QString::fromStdString(run.data->name);
 }
@@ -82,6 +87,11 @@ bool Following::extend(LabRun& run, const FollowReply::Run& read, QStringList& p
         return true;
     }
     const RecordingGrowth& growth = *read.growth;
+    const Recipe* recipe = growth.run.recipe.get();
+    if (growth.whole && !recipe) {
+        end(run, tr("%1 is not followed any more: %2").arg(nameOfRun(run), problemOf(growth.run)), panels);
+        return true;
+    }
     const bool found = followed.writer.empty() && !growth.writer.empty();
     followed = {followed.path, growth.mark, growth.writer, 0};
     RunData& data = *run.data;
@@ -91,6 +101,7 @@ bool Following::extend(LabRun& run, const FollowReply::Run& read, QStringList& p
         data.id = id;
         data.name = name;
         run.replayed.clear();
+        run.recipe = run.live = *recipe;  // of another run than before
         for (const auto& [probe, samples] : growth.run.probes) panels << QString::fromStdString(probe);
     } else {
         for (std::size_t row = 0; row < growth.run.steps.rows(); ++row) {

@@ -146,8 +146,8 @@ namespace {
 /// pass over one sequence.
 double jacobian_operations(const ProbeShape& s) {
     const double d = s.d_model;
-    const double most = std::max(3.1e9, 3 * forward_operations(s, s.context, s.context));
-    return s.part.sublayers * std::min(375 * (5.0 * s.depth + 1) * d * d * d, most);
+    const double most = std::max(3.7e9, 3.6 * forward_operations(s, s.context, s.context));
+    return s.part.sublayers * std::min(450 * (5.0 * s.depth + 1) * d * d * d, most);
 }
 
 }  // namespace

@@ -49,10 +49,9 @@ inline constexpr double kEarlyBudget = 4;
 ///   of k, so that shared passes serve them all; the strides from kLateBudget, rounded up to a ladder of
 ///   round numbers.
 /// - Step 0 and the last step always, whatever they cost.
-/// A shared pass counts once for all probes of a step. Planning fills nine tenths of each budget: counts are
-/// not times.
-/// A probe whose one sample costs more than the first kDenseSteps steps together is excluded from the common
-/// budgets; it is measured at step 0 and the last one.
+/// A shared pass counts once for all probes of a step. Planning fills nine tenths of the early budget and
+/// seven tenths of the late one: counts are not times. A probe whose one sample costs more than the first
+/// kDenseSteps steps together is excluded from the common budgets; it is measured at step 0 and the last one.
 std::vector<StepList> plan_cadence(const ProbeShape& shape, std::span<const PlannedProbe> probes,
                                    std::int64_t steps);
 
