@@ -79,8 +79,10 @@ double tolerance(const Recipe& recipe, bool trained, const std::string& probe, c
         const bool ratio = array.starts_with("split_") || array.starts_with("remainder_");
         return ratio && trained ? -1 : 1;
     }
+    // The same in a share of all entries: key biases are one in 130 of their group, and half of them may
+    // differ.
     const bool share = probe == "updates" && array == "bf16_unmoved";
-    if (precision == Precision::Fp64) return share ? 1e-2 : 1e-9;
+    if (precision == Precision::Fp64) return share ? 2e-2 : 1e-9;
     if (precision == Precision::Bf16 || precision == Precision::Fp16)
         return probe == "growth" || probe == "gradients" ? (trained ? 0.3 : 0.03) : -1;
     if (share) return 2e-2;

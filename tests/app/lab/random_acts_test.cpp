@@ -19,7 +19,7 @@ using namespace normscope::app;
 
 namespace {
 
-constexpr int kSequences = 500, kActs = 12, kSteps = 8;
+constexpr int kSequences = 500, kActs = 8, kSteps = 8;
 
 QByteArray hashOf(const QString& path) {
     QFile file(path);
@@ -183,6 +183,9 @@ QString wrong(Play& p) {
 QString unsettled(Play& p) {
     const auto over = [&] {
         if (p.now().anyTraining()) p.lab().training().stop();  // a fork may have begun since
+        // A replay of a run that another process has trained for minutes takes as long.
+        p.lab().measurement().cancel();
+        p.lab().forks().cancel();
         const auto waiting = p.lab().waitingRequests();
         // A run that is followed is read again and again.
         return !p.now().anyTraining() &&
@@ -205,11 +208,14 @@ class RandomActsTest : public QObject {
         foreign_ = std::make_unique<Foreign>();
         Foreign& f = *foreign_;
         f.writer.setStandardOutputFile(QProcess::nullDevice());
-        QStringList arguments{"train", "post-ln", "--out", f.live, "--threads", "1"};
-        for (const char* setting : {"stack.depth=2", "stack.d_model=16", "stack.heads=2", "stack.context=16",
-                                    "batch=2", "steps=100000000", "checkpoint.every=1000000"})
+        QStringList arguments{
+            "-n", "19", QStringLiteral(NORMSCOPE_CLI), "train", "post-ln", "--out", f.live, "--threads", "1"};
+        // Steps that take a while: its file is opened again and again, and must not grow to gigabytes
+        // meanwhile.
+        for (const char* setting : {"stack.depth=2", "stack.d_model=64", "stack.heads=2", "stack.context=64",
+                                    "batch=32", "steps=100000000", "checkpoint.every=1000000"})
             arguments << "--set" << setting;
-        f.writer.start(QStringLiteral(NORMSCOPE_CLI), arguments);
+        f.writer.start(QStringLiteral("nice"), arguments);
         QVERIFY(f.writer.waitForStarted());
         test::LabBench b(kSteps);
         b.lab->training().play();
@@ -265,7 +271,7 @@ class RandomActsTest : public QObject {
         foreign_->writer.kill();
         foreign_->writer.waitForFinished();
         const RunData run = open_session(foreign_->live.toStdString()).runs.at(0);
-        QVERIFY(run.steps.rows() > 100);
+        QVERIFY(run.steps.rows() > 0);
         QVERIFY(test::sound(run));
     }
 };
