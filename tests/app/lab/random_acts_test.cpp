@@ -191,7 +191,7 @@ QString unsettled(Play& p) {
         return !p.now().anyTraining() &&
                std::all_of(waiting.begin(), waiting.end(), [](const auto& name) { return name == "follow"; });
     };
-    if (QTest::qWaitFor(over, 20000)) return {};
+    if (QTest::qWaitFor(over, 60000)) return {};
     QString waits = p.now().anyTraining() ? QStringLiteral("a run trains") : QString();
     for (const std::string& name : p.lab().waitingRequests()) waits += u' ' + QString::fromStdString(name);
     return waits;
