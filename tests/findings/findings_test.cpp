@@ -25,15 +25,7 @@ class FindingsTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
     void aFailedRunIsReportedByItsNumbers() {
-        RunData r = sample::run("Post-LN");
-        r.unigram_entropy = 2.87;
-        r.steps.names = {"loss"};
-        r.steps.columns.resize(1);
-        for (int i = 0; i < 200; ++i) {
-            r.steps.step.push_back(i);
-            r.steps.columns[0].push_back(2.86);
-        }
-        r.outcome = {RunState::Stalled, 199, "loss 2.86 nat", -1};
+        RunData r = sample::stalled(2.86);
         sample::add(r, "gradients", 0, {sample::vector("hidden", {1, 1, 4, 1, 2})});
         sample::add(r, "gradients", 8, {sample::vector("hidden", {1, 1, 4e-9, 1, 2})});
         // Sub-layers 2 and 3 lie between the hidden states of layer 1 and layer 2.

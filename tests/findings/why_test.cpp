@@ -23,19 +23,6 @@ QStringList texts(const WhyCard& card) {
     return lines;
 }
 
-RunData stalled() {
-    RunData r = sample::run("Post-LN");
-    r.unigram_entropy = 2.87;
-    r.steps.names = {"loss"};
-    r.steps.columns.resize(1);
-    for (int i = 0; i < 200; ++i) {
-        r.steps.step.push_back(i);
-        r.steps.columns[0].push_back(2.88);
-    }
-    r.outcome = {RunState::Stalled, 199, "loss 2.88 nat", -1};
-    return r;
-}
-
 /// The first sentence that is too long or has a sign that is not read aloud; empty: none.
 QString unreadable(const WhyCard& card) {
     static const QRegularExpression signs("[÷×‖∂→·|≠<>_]|\\bnan\\b|\\binf\\b");
@@ -66,7 +53,7 @@ class WhyTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
     void aStalledRun() {
-        RunData r = stalled();
+        RunData r = sample::stalled(2.88);
         sample::add(r, "gradients", 0, {sample::vector("hidden", {1, 1, 4, 1, 2})});
         sample::add(r, "gradients", 8, {sample::vector("hidden", {1, 1, 4e-9, 1, 2})});
         sample::add(
@@ -98,7 +85,7 @@ class WhyTest : public QObject {
 
     /// Scrubbed to a step before, the card has what was known by then.
     void beforeTheOutcome() {
-        RunData r = stalled();
+        RunData r = sample::stalled(2.88);
         sample::add(r, "gradients", 0, {sample::vector("hidden", {1, 1, 4, 1, 2})});
         sample::add(r, "gradients", 5, {sample::vector("hidden", {1, 1, 4e-6, 1, 2})});
         QCOMPARE(why(r, 4).lines.size(), std::size_t(0));
@@ -138,7 +125,7 @@ class WhyTest : public QObject {
         bad.value = value;
         if (std::isfinite(value)) bad.limit = 65504;
         bad.result = "inf";
-        RunData r = stalled();
+        RunData r = sample::stalled(2.88);
         r.outcome = {RunState::Diverged, 7, bad_place_text(bad), layer};
         QCOMPARE(texts(why(r)).value(0), text);
         QCOMPARE(unreadable(why(r)), QString());
