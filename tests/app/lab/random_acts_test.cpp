@@ -213,7 +213,7 @@ class RandomActsTest : public QObject {
         // Steps that take a while: its file is opened again and again, and must not grow to gigabytes
         // meanwhile.
         for (const char* setting : {"stack.depth=2", "stack.d_model=64", "stack.heads=2", "stack.context=64",
-                                    "batch=32", "steps=100000000", "checkpoint.every=1000000"})
+                                    "batch=32", "steps=100000", "checkpoint.every=100000"})
             arguments << "--set" << setting;
         f.writer.start(QStringLiteral("nice"), arguments);
         QVERIFY(f.writer.waitForStarted());
