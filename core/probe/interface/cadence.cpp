@@ -9,7 +9,8 @@ namespace normscope {
 namespace {
 
 constexpr double kEarlyFill = 0.9;  ///< of a budget that a plan takes
-/// Counts are not times: on an AMD processor with AVX-512, plans of nine tenths took 5.2 to 7.6 % of the time.
+/// Counts are not times: on an AMD processor with AVX-512, plans of nine tenths took 5.2 to 7.6 % of the
+/// time.
 constexpr double kLateFill = 0.7;
 constexpr double kDenseCost = 2, kCheapCost = 0.3;  ///< training steps a sample
 constexpr int kSparsest = 5;
