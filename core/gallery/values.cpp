@@ -100,7 +100,7 @@ std::optional<double> lead_value(const GalleryQuantity& quantity, const RunData&
         if (std::isnan(found.p)) return std::nullopt;
         value = quantity.lead == Value::Lag           ? static_cast<double>(found.lag)
                 : quantity.lead == Value::Correlation ? found.correlation
-                                                      : (found.p <= 0.05 ? 1.0 : 0.0);
+                                                      : (found.leads() ? 1.0 : 0.0);
     } else {
         const SpikeForecast forecast = spike_forecast(x, y);
         value = quantity.lead == Value::Precision  ? forecast.precision

@@ -56,11 +56,12 @@ double lagged(const std::vector<double>& x, const std::vector<double>& y, std::s
            std::sqrt((xx - x_sum * x_sum / count) * (yy - y_sum * y_sum / count));
 }
 
-LeadLag scan(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag) {
-    LeadLag best{0, -2, 1};
-    for (std::size_t lag = 1; lag <= max_lag; ++lag)
-        if (const double r = lagged(x, y, lag); r > best.correlation) best = {lag, r, 1};
-    return best;
+/// The correlations at lags −max_lag … max_lag.
+std::vector<double> scan(const std::vector<double>& x, const std::vector<double>& y, std::size_t max_lag) {
+    std::vector<double> correlation;
+    for (std::size_t lag = max_lag; lag > 0; --lag) correlation.push_back(lagged(y, x, lag));
+    for (std::size_t lag = 0; lag <= max_lag; ++lag) correlation.push_back(lagged(x, y, lag));
+    return correlation;
 }
 
 }  // namespace
@@ -71,22 +72,29 @@ LeadScan lead_scan(const std::vector<double>& x, const std::vector<double>& y, s
     result.found = {0, kNaN, kNaN};
     if (x.size() < leads_need(max_lag) || !all_finite(x) || !all_finite(y)) return result;
     const std::vector<double> a = whitened(x), b = whitened(y);
-    LeadLag best = scan(a, b, max_lag);
-    if (best.lag == 0) return result;  // constant
+    std::vector<double> correlation = scan(a, b, max_lag);
+    const auto largest = std::max_element(correlation.begin(), correlation.end());
+    if (std::isnan(correlation.front())) return result;  // constant
     std::vector<double> by_chance;
     std::size_t as_large = 0;
-    for (std::size_t shift = 2 * max_lag; shift + 2 * max_lag <= b.size(); shift += max_lag) {
-        std::vector<double> shifted = b;
-        std::rotate(shifted.begin(), shifted.begin() + static_cast<std::ptrdiff_t>(shift), shifted.end());
-        by_chance.push_back(scan(a, shifted, max_lag).correlation);
-        as_large += by_chance.back() >= best.correlation;
+    const auto compare_with = [&](std::vector<double> other, std::size_t shift) {
+        std::rotate(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(shift), other.end());
+        const std::vector<double> of_other = scan(a, other, max_lag);
+        by_chance.push_back(*std::max_element(of_other.begin(), of_other.end()));
+        as_large += by_chance.back() >= *largest;
+    };
+    const std::size_t alignments = 2 * max_lag + 1;
+    const std::vector<double> reversed(b.rbegin(), b.rend());
+    for (std::size_t shift = 0; shift + alignments <= b.size(); shift += alignments) {
+        if (shift + 2 * alignments <= b.size()) compare_with(b, shift + alignments);
+        compare_with(reversed, shift);
     }
-    best.p = static_cast<double>(as_large + 1) / static_cast<double>(by_chance.size() + 1);
-    result.found = best;
+    result.found.lag = largest - correlation.begin() - static_cast<std::ptrdiff_t>(max_lag);
+    result.found.correlation = *largest;
+    result.found.p = static_cast<double>(as_large + 1) / static_cast<double>(by_chance.size() + 1);
     std::sort(by_chance.begin(), by_chance.end());
     result.level = quantile(by_chance, 0.95);
-    for (std::size_t lag = max_lag; lag > 0; --lag) result.correlation.push_back(lagged(b, a, lag));
-    for (std::size_t lag = 0; lag <= max_lag; ++lag) result.correlation.push_back(lagged(a, b, lag));
+    result.correlation = std::move(correlation);
     return result;
 }
 
