@@ -192,8 +192,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
 template <class T>
 void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, int sequence, int first_token,
                       int directions, const Tape<T>& tape, Jacobian kind, T* tangent, T* side) {
-    NORMSCOPE_ASSERT(pass.spec.causal || first_token == 0,
-                     "without a causal mask every token depends on all");
+    NORMSCOPE_ASSERT(pass.spec.causal || index % 2 == 1 || first_token == 0,
+                     "attention without a causal mask makes every token depend on all");
     const int n = tape.length, d = pass.spec.d_model, m = n - first_token;
     const std::size_t row = static_cast<std::size_t>(sequence) * n + first_token, first = row * d;
     const std::size_t piece = static_cast<std::size_t>(m) * d, count = piece * directions;

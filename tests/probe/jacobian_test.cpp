@@ -207,6 +207,41 @@ class JacobianTest : public QObject {
         QCOMPARE(result.labels.at("full_map"), std::vector<std::string>{"whole sequence"});
     }
 
+    /// Each token depends on all others: blocks of the last one, and its layers in both layouts.
+    void withoutAMask_data() {
+        QTest::addColumn<int>("layout");
+        QTest::newRow("serial") << static_cast<int>(Layout::Serial);
+        QTest::newRow("parallel") << static_cast<int>(Layout::Parallel);
+    }
+    void withoutAMask() {
+        QFETCH(int, layout);
+        StackSpec spec = stack_of(Scheme::Pre, NormKind::LayerNorm, 12);
+        spec.causal = false;
+        spec.layout = static_cast<Layout>(layout);
+        const Batch batch = batch_of(2, 12);
+        const auto model = model_of(spec, Weights::Trained, batch);
+        ProbeInput<float> input(model, batch, pool, 0);
+        const ProbeResult result = probe_jacobian(input);
+        Transformer<double> truth(spec, 1);
+        std::copy(model.parameters().begin(), model.parameters().end(), truth.parameters().begin());
+        Tape<double> tape;
+        truth.forward(batch, tape, pool);
+        const auto same = [&](const char* name, std::size_t at, int begin, int end) {
+            const Vector exact = values_of(last_block(explicit_jacobian(truth, tape, begin, end), kWidth));
+            for (std::size_t i = 0; i < kWidth; ++i)
+                if (!(std::abs(array(result, name)[at * kWidth + i] - exact[i]) <= 1e-10 * exact[0]))
+                    return false;
+            return true;
+        };
+        for (int k = 0; k < 2 * kDepth && layout == static_cast<int>(Layout::Serial); ++k)
+            QVERIFY2(same("sublayer_sv", static_cast<std::size_t>(k), k, k + 1),
+                     qPrintable(QString::number(k)));
+        for (int l = 0; l < kDepth; ++l)
+            QVERIFY2(same("layer_sv", static_cast<std::size_t>(l), 2 * l, 2 * l + 2),
+                     qPrintable(QString::number(l)));
+        QVERIFY(same("end_to_end_sv", 0, 0, 2 * kDepth));
+    }
+
     /// By the form alone: a LayerNorm after the sum loses the direction 1, an RMSNorm nothing; both keep ẑ by
     /// ε.
     void structureOfANull() {

@@ -42,8 +42,9 @@ struct Cost {
     /// The stack's map of m tokens as an explicit matrix.
     double dense_stack(double m) const { return depth * m * d * m * pass(m) + svd(m * d); }
 
-    /// One layer's blocks at the last of n tokens.
-    double block(double n) const { return pass(n) * (spec.causal ? n + d : n + 2 * n * d) + product(); }
+    /// One layer's blocks at the last of n tokens; where each token depends on all, attention and the layer's
+    /// share of the stack take the whole sequence.
+    double block(double n) const { return pass(n) * (spec.causal ? n + d : n + 1.5 * n * d) + product(); }
     /// Blocks and their spectra, sub-layers alone.
     double sublayers(double n) const { return block(n) + 2 * svd(d); }
     /// The full map of m tokens for one layer, and the layer's share of the stack's.

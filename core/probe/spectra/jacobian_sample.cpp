@@ -47,7 +47,7 @@ TokenSpectra token_spectra(const Transformer<double>& model, const Tape<double>&
     TokenSpectra spectra{block_spectra(blocks, d, pool, check),
                          std::vector<double>(static_cast<std::size_t>(d), kNaN)};
     if (!wanted.all()) return spectra;
-    const BlockMatrix stack = stack_block(model, tape, layer_blocks(model, tape, wanted, blocks, pool));
+    const BlockMatrix stack = stack_block(model, tape, layer_blocks(model, tape, wanted, blocks, pool), pool);
     spectra.stack = block_spectra({stack}, d, pool, check);
     return spectra;
 }
@@ -126,7 +126,7 @@ void JacobianSample::last_token(const Transformer<double>& model, const Tape<dou
         layer_below_[at] = count.below_resolution;
     }
     if (!whole(model)) return;
-    end_to_end_sv_ = block_spectra({stack_block(model, tape, layers)}, d, pool_, check_);
+    end_to_end_sv_ = block_spectra({stack_block(model, tape, layers, pool_)}, d, pool_, check_);
     stack_nulls(layers);
     cumulate(layers);
 }

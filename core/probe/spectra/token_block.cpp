@@ -12,23 +12,54 @@
 
 namespace normscope {
 
+namespace {
+
+/// Directions at a time where every token of a sequence has to be computed; fixed, so that the number of
+/// threads changes no product.
+constexpr int kDirectionsAtOnce = 16;
+
+/// The first token that a change of the last one affects.
+int first_affected(const StackSpec& s, int begin, int end, int length) {
+    const bool feed_forward_alone = begin % 2 == 1 && end == begin + 1;
+    return s.causal || feed_forward_alone ? length - 1 : 0;
+}
+
+/// Images of `count` directions at the last token, the columns of `in` from `from` on, or the unit vectors
+/// where there is no `in`; written into the same columns of `out`.
+template <class T>
+void map_columns(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end, int from,
+                 int count, const BlockMatrix* in, BlockMatrix& out) {
+    const auto d = static_cast<std::size_t>(model.spec().d_model);
+    const int n = tape.length, first = first_affected(model.spec(), begin, end, n);
+    const std::size_t piece = static_cast<std::size_t>(n - first) * d;
+    const std::size_t all = piece * static_cast<std::size_t>(count);
+    T* const directions = model.device().template scratch_of<T>(kJacobianRows, all);
+    HostEdit<T> given(model.device(), directions, all);
+    std::fill_n(given.data(), all, T(0));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        const std::size_t column = static_cast<std::size_t>(from) + i;
+        T* const last = given.data() + (i + 1) * piece - d;
+        if (!in)
+            last[column] = 1;
+        else
+            for (std::size_t row = 0; row < d; ++row) last[row] = static_cast<T>((*in)[row * d + column]);
+    }
+    given.commit();
+    model.tangent(tape, sequence, begin, end, first, count, Jacobian::Backprop, directions);
+    const HostView<T> tangent = tape.view(directions, all);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+        for (std::size_t row = 0; row < d; ++row)
+            out[row * d + static_cast<std::size_t>(from) + i] =
+                static_cast<double>(tangent[(i + 1) * piece - d + row]);
+}
+
+}  // namespace
+
 template <class T>
 BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end) {
-    const StackSpec& s = model.spec();
-    const auto d = static_cast<std::size_t>(s.d_model);
-    const int n = tape.length, first = s.causal ? n - 1 : 0;
-    const std::size_t piece = static_cast<std::size_t>(n - first) * d;
-    T* const directions = model.device().template scratch_of<T>(kJacobianRows, piece * d);
-    HostEdit<T> given(model.device(), directions, piece * d);
-    std::fill_n(given.data(), piece * d, T(0));
-    for (std::size_t i = 0; i < d; ++i) given.data()[i * piece + piece - d + i] = 1;
-    given.commit();
-    model.tangent(tape, sequence, begin, end, first, s.d_model, Jacobian::Backprop, directions);
-    const HostView<T> tangent = tape.view(directions, piece * d);
-    BlockMatrix block(d * d);
-    for (std::size_t in = 0; in < d; ++in)
-        for (std::size_t out = 0; out < d; ++out)
-            block[out * d + in] = static_cast<double>(tangent[in * piece + piece - d + out]);
+    const int d = model.spec().d_model;
+    BlockMatrix block(static_cast<std::size_t>(d) * static_cast<std::size_t>(d));
+    map_columns(model, tape, sequence, begin, end, 0, d, nullptr, block);
     return block;
 }
 template BlockMatrix token_block(const Transformer<float>&, const Tape<float>&, int, int, int);
@@ -62,16 +93,33 @@ std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Ta
     pool.run(s.depth, [&](int l) {
         const auto at = static_cast<std::size_t>(l);
         if (!wanted.layer(at)) return;
-        layers[at] = blocks_multiply(s) ? block_product(sublayers[2 * at + 1], sublayers[2 * at], s.d_model)
-                                        : token_block(model, tape, 0, 2 * l, 2 * l + 2);
+        const BlockMatrix& attention = sublayers[2 * at];
+        if (blocks_multiply(s)) {
+            layers[at] = block_product(sublayers[2 * at + 1], attention, s.d_model);
+        } else if (s.layout == Layout::Serial) {
+            // The feed-forward map of the last token depends on that token alone.
+            layers[at].resize(attention.size());
+            map_columns(model, tape, 0, 2 * l + 1, 2 * l + 2, 0, s.d_model, &attention, layers[at]);
+        } else {
+            layers[at] = token_block(model, tape, 0, 2 * l, 2 * l + 2);
+        }
     });
     return layers;
 }
 
 BlockMatrix stack_block(const Transformer<double>& model, const Tape<double>& tape,
-                        const std::vector<BlockMatrix>& layers) {
+                        const std::vector<BlockMatrix>& layers, ThreadPool& pool) {
     const StackSpec& s = model.spec();
-    if (!s.causal) return token_block(model, tape, 0, 0, 2 * s.depth);
+    if (!s.causal) {
+        const auto d = static_cast<std::size_t>(s.d_model);
+        BlockMatrix whole(d * d);
+        pool.run((s.d_model + kDirectionsAtOnce - 1) / kDirectionsAtOnce, [&](int piece) {
+            const int from = piece * kDirectionsAtOnce;
+            map_columns(model, tape, 0, 0, 2 * s.depth, from, std::min(kDirectionsAtOnce, s.d_model - from),
+                        nullptr, whole);
+        });
+        return whole;
+    }
     BlockMatrix whole = layers.front();
     for (std::size_t l = 1; l < layers.size(); ++l) whole = block_product(layers[l], whole, s.d_model);
     return whole;

@@ -12,8 +12,8 @@ namespace normscope {
 using BlockMatrix = std::vector<double>;  ///< [d, d] row-major, rows are outputs
 
 /// ∂(last token out)/∂(last token in) of the sub-layers begin … end − 1, back-propagated sense, at one
-/// sequence of the tape. In a causal stack it affects only the last token; otherwise the whole sequence is
-/// computed.
+/// sequence of the tape. In a causal stack, and in a feed-forward sub-layer, it affects only the last token;
+/// otherwise the whole sequence is computed.
 template <class T>
 BlockMatrix token_block(const Transformer<T>& model, const Tape<T>& tape, int sequence, int begin, int end);
 
@@ -45,7 +45,7 @@ std::vector<BlockMatrix> layer_blocks(const Transformer<double>& model, const Ta
 
 /// The block of the whole stack; `layers` as layer_blocks() gives all of them.
 BlockMatrix stack_block(const Transformer<double>& model, const Tape<double>& tape,
-                        const std::vector<BlockMatrix>& layers);
+                        const std::vector<BlockMatrix>& layers, ThreadPool& pool);
 
 /// later·earlier, [d, d] each.
 BlockMatrix block_product(const BlockMatrix& later, const BlockMatrix& earlier, int d);
