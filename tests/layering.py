@@ -22,7 +22,7 @@ RANKS = {
     "app": 15, "app/window": 14,
     "widgets": 13,
     "app/lab": 12, "widgets/figures": 11, "app/cli": 11,
-    "core/claims": 10, "core/preflight": 10, "core/gallery": 10, "core/sweep": 9, "core/run": 8,
+    "core/claims": 10, "core/preflight": 10, "core/gallery": 10, "core/stories": 10, "core/sweep": 9, "core/run": 8,
     "core/findings": 7, "core/interchange": 7, "core/session": 6, "core/probe": 5, "core/theory": 5,
     "core/train": 4, "core/model": 3, "core/backend": 2, "core/recipe": 1, "core/stack": 0, "core/base": -1,
 }

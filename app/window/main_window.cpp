@@ -97,8 +97,8 @@ void MainWindow::buildViews() {
     v.stack = named(new widgets::StackView(this), "stackView");
     v.knobs = named(new widgets::KnobPanel(this), "knobPanel");
     v.transport = named(new widgets::TransportBar(this), "transportBar");
-    auto* panels = new PanelsController(*lab_, this);
-    v.grid = panels->grid();
+    panels_ = new PanelsController(*lab_, this);
+    v.grid = panels_->grid();
     v.rail = new widgets::SideRail(this);
     new SideRailController(*lab_, *v.rail);
     v.rail->setFixedWidth(kRailWidth);
@@ -113,7 +113,7 @@ void MainWindow::buildViews() {
     v.story = new widgets::StoryStrip(this);
     auto* findings = new FindingsController(*lab_, this);
     v.findings = findings->band();
-    connect(findings, &FindingsController::plotRequested, panels, &PanelsController::showPlot);
+    connect(findings, &FindingsController::plotRequested, panels_, &PanelsController::showPlot);
     v.sweep_band = new widgets::SweepBand(this);
     v.upper = new QStackedWidget(this);
     v.upper->setFixedHeight(widgets::FindingsBand::kHeight);
@@ -178,7 +178,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
         *sweeps_, {v.strip, v.left, v.grid, v.rail, v.transport, v.presentation, v.banner, v.knobs, v.hint},
         this);
     stories_ = new StoryController(
-        *lab_, {v.story, v.strip, v.findings, v.presentation, v.knobs, v.transport, v.pulse}, this);
+        *lab_, {v.story, v.strip, v.findings, v.presentation, v.knobs, v.transport, v.pulse, panels_}, this);
     runs_ = new RunsController(*lab_, *sweeps_, {v.strip, v.knobs, v.stack, v.grid, v.presentation->foot()},
                                this);
     training_ = new TrainingController(*lab_, *files_, {v.transport, v.presentation, v.banner}, this);

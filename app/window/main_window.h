@@ -35,6 +35,7 @@ class RecordingsController;
 class RunsController;
 class SearchController;
 class StateController;
+class PanelsController;
 class StoryController;
 class SweepController;
 class TrainingController;
@@ -104,6 +105,7 @@ class MainWindow : public QMainWindow {
     FigureController* figures_;
     StateController* state_;
     AppearanceController* appearance_ = nullptr;
+    PanelsController* panels_;
     StoryController* stories_;
     RunsController* runs_;
     TrainingController* training_;

@@ -100,7 +100,8 @@ std::string result_text(const std::string& result) {
 WhyLine bad_value(const RunData& run, const BadPlace& bad) {
     std::string text = "At " + step_text(run.outcome.step) + " " + place_text(bad) + " ";
     if (std::isfinite(bad.value) && std::isfinite(bad.limit))
-        text += "reached " + in_words(bad.value) + ". " +
+        text += "reached " + in_words(bad.value) +
+                (bad.row >= 0 ? " in row " + std::to_string(bad.row) : std::string()) + ". " +
                 (bad.limit == kLargestFp16 ? "FP16 ends" : "Its format ends") + " at " + in_words(bad.limit);
     else
         text += result_text(bad.result);

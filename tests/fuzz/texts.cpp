@@ -12,7 +12,7 @@
 #include "core/base/strict_json.h"
 #include "core/gallery/gallery.h"
 #include "core/recipe/presets.h"
-#include "core/run/stories/story.h"
+#include "core/stories/story.h"
 #include "core/sweep/sweep_spec.h"
 #include "tests/fuzz/forked.h"
 #include "tests/fuzz/text_damage.h"

@@ -7,33 +7,28 @@ using namespace normscope;
 
 class StorySeedsTest : public QObject {
     Q_OBJECT
-
-    /// For a story that pauses also other pauses: the user presses earlier or later.
-    static void seeds(bool pauses) {
+  private Q_SLOTS:
+    /// Of a story that pauses also with other pauses: the user presses earlier or later.
+    void everyStoryHolds_data() {
+        QTest::addColumn<QString>("name");
         QTest::addColumn<int>("seed");
         QTest::addColumn<int>("shift");
-        const auto row = [](int seed, int shift) {
-            QTest::addRow("seed %d, %d steps later", seed, shift) << seed << shift;
+        const auto row = [](const QString& name, int seed, int shift) {
+            QTest::addRow("%s, seed %d, %d steps later", qPrintable(name), seed, shift)
+                << name << seed << shift;
         };
-        for (const int seed : {43, 44}) row(seed, 0);
-        if (!pauses) return;
-        row(45, -5);
-        row(46, 40);
-        row(47, 40);
+        for (const Preset& file : stories())
+            for (const int seed : {43, 44}) row(file.name, seed, 0);
+        row("turn-it-down", 45, -5);
+        row("turn-it-down", 46, 40);
+        row("turn-it-down", 47, 40);
     }
-    static void walks(const char* name) {
+    void everyStoryHolds() {
+        QFETCH(QString, name);
         QFETCH(int, seed);
         QFETCH(int, shift);
-        test::walk_a_story(name, seed, shift);
+        test::walk_a_story(name.toStdString(), seed, shift);
     }
-
-  private Q_SLOTS:
-    void theCollapseOfPostLnHolds_data() { seeds(false); }
-    void theCollapseOfPostLnHolds() { walks("collapse-of-post-ln"); }
-    void theInitialisationDecidesHolds_data() { seeds(false); }
-    void theInitialisationDecidesHolds() { walks("initialisation-decides"); }
-    void turningTheStepDownHolds_data() { seeds(true); }
-    void turningTheStepDownHolds() { walks("turn-it-down"); }
 };
 
 NORMSCOPE_TEST(StorySeedsTest)

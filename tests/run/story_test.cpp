@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/stories/story.h"
+#include "core/stories/story.h"
 
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
-#include "core/run/stories/story_check.h"
+#include "core/stories/story_check.h"
 #include "tests/run/story_walk.h"
 #include "tests/support/test_main.h"
 
@@ -43,7 +43,7 @@ class StoryTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
     void everyStoryIsComplete() {
-        QCOMPARE(stories().size(), 3u);  // each in story_seeds_test
+        QCOMPARE(stories().size(), 12u);  // each in story_seeds_test
         for (const Preset& file : stories()) {
             const Story story = read_story(file.name, file.json);
             QVERIFY(story.runs.size() >= 2);
@@ -108,6 +108,21 @@ class StoryTest : public QObject {
         row("of the median token",
             R"({"run": "A", "quantity": "median_token", "step": 0, "is": "<", "value": 1})", 40, true,
             StoryVerdict::Holds, "A: median_token at step 0 is 0.25, stated < 1");
+        row("of a probe",
+            R"({"run": "A", "probe": "theta", "array": "mean", "over": "smallest", "step": 0, "is": ">", "value": 0.4})",
+            40, true, StoryVerdict::Holds, "A: theta: mean, smallest at step 0 is 0.5, stated > 0.4");
+        row("of a probe at the end, which was not sampled there",
+            R"({"run": "A", "probe": "theta", "array": "mean", "over": "smallest", "is": ">", "value": 0.4})",
+            40, true, StoryVerdict::Fails,
+            "A: theta: mean, smallest at the end is not recorded, stated > 0.4");
+        row("so many times another array",
+            R"({"run": "A", "probe": "theta", "array": "mean", "over": "mean", "step": 0, "is": ">",
+                "of_array": "prefix_mean", "times": 1.5})",
+            40, true, StoryVerdict::Fails,
+            "A: theta: mean, mean at step 0 is 0.6, stated > 1.5 times prefix_mean 0.5");
+        row("so many times another run's",
+            R"({"run": "A", "quantity": "loss", "is": "<", "of": "B", "times": 0.7})", 40, true,
+            StoryVerdict::Holds, "A: loss at the end is 1.5, stated < 0.7 times B's 2.5");
         row("outcome", R"({"run": "B", "quantity": "outcome", "is": "=", "value": "stalled"})", 40, true,
             StoryVerdict::Holds, "B: stalled, stated stalled");
         row("another outcome", R"({"run": "A", "quantity": "outcome", "is": "=", "value": "stalled"})", 40,
@@ -125,6 +140,12 @@ class StoryTest : public QObject {
         a.events.push_back({10, "knob", "Δt 1 → 0.2"});
         a.probes["transport"].push_back(
             {"transport", 0, {{"median_token", {5}, {1, 1, 0.25, 1, 1}, {}, "1"}}, {}, 0});
+        a.probes["theta"].push_back(
+            {"theta",
+             0,
+             {{"mean", {1, 2}, {0.5, 0.7}, {}, "1"}, {"prefix_mean", {1, 2}, {0.4, 0.6}, {}, "1"}},
+             {},
+             0});
         const StoryFinding found = check(story, story.steps[0], {&a, &b});
         QCOMPARE(QString::fromStdString(found.line), line);
         QCOMPARE(static_cast<int>(found.verdict), verdict);
@@ -167,7 +188,7 @@ class StoryTest : public QObject {
             QByteArray(kHead) + R"([{"name": "A", "preset": "pre-ln"}, {"name": "A", "preset": "pre-ln"}]})",
             "runs.1: name: A is taken");
         row("unknown key", step(R"(, "txt": "T.")"),
-            "steps.0: txt: is unknown, allowed: do, expect, holds, step, text");
+            "steps.0: txt: is unknown, allowed: do, expect, holds, options, panel, step, text");
         row("no such run", holds(R"("run": "C", "quantity": "loss", "is": "<", "value": 1)"),
             "steps.0.holds.0: run: C does not exist, allowed: A");
         row("no such quantity", holds(R"("run": "A", "quantity": "lost", "is": "<", "value": 1)"),
@@ -176,6 +197,20 @@ class StoryTest : public QObject {
             "is: ~ is unknown, allowed: > or <");
         row("no value", holds(R"("run": "A", "quantity": "loss", "is": "<")"),
             "value: is missing, allowed: a number");
+        row("two to compare with",
+            holds(R"("run": "A", "quantity": "loss", "is": "<", "value": 1, "of": "A")"),
+            "of: there is another one to compare with, allowed: one of value, of and of_array");
+        row("no such probe",
+            holds(R"("run": "A", "probe": "teta", "array": "mean", "over": "mean", "is": "<", "value": 1)"),
+            "probe: teta is unknown, allowed: a probe that `probes` lists");
+        row("no such array",
+            holds(R"("run": "A", "probe": "theta", "array": "men", "over": "mean", "is": "<", "value": 1)"),
+            "array: men is unknown, allowed: an array of theta that `probes` lists");
+        row("an array of no probe", holds(R"("run": "A", "quantity": "loss", "is": "<", "of_array": "mean")"),
+            "of_array: there is no probe, allowed: with probe, array and over");
+        row("a probe and a quantity",
+            holds(R"("run": "A", "probe": "theta", "quantity": "loss", "is": "<", "value": 1)"),
+            "quantity: there is a probe as well, allowed: one of the two");
         row("a negative step", holds(R"("run": "A", "quantity": "loss", "step": -1, "is": "<", "value": 1)"),
             "step: -1 is out of range, allowed: whole numbers 0 … 1000000000");
         row("growth without a step",

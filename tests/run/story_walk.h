@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/recipe/presets.h"
-#include "core/run/stories/story_check.h"
+#include "core/stories/story_check.h"
 
 #include <QtTest>
 #include <algorithm>

@@ -37,9 +37,10 @@ std::size_t ChoiceKnob::shownBox() const {
     return fields.size() == 2 && fields[1].selected ? 1 : 0;
 }
 
-/// Arrow keys pass words that the other run has.
+/// Arrow keys pass words that the other run has. One box for both runs stays one.
 bool ChoiceKnob::holdsFields() const {
-    return std::any_of(boxes_.begin(), boxes_.end(), [](const ChoiceBox* box) { return box->hasFocus(); });
+    return comparison().fields.size() == 2 &&
+           std::any_of(boxes_.begin(), boxes_.end(), [](const ChoiceBox* box) { return box->hasFocus(); });
 }
 
 ChoiceBox* ChoiceKnob::box() const {

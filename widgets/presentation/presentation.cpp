@@ -12,12 +12,6 @@
 
 namespace normscope::widgets {
 
-namespace {
-
-constexpr const char* kStoryPanel = "gradients";
-
-}  // namespace
-
 Presentation::Presentation(QMainWindow& window, PanelGrid& grid, StoryStrip& story,
                            const std::vector<QWidget*>& hidden)
     : QObject(&window),
@@ -78,7 +72,7 @@ void Presentation::showStoryPanel() {
     if (!on_ || !story_.story() || focused_cell_ >= 0) return;
     const auto& cells = grid_.cells();
     for (std::size_t i = 0; i < cells.size(); ++i)
-        if (cells[i]->panel() == kStoryPanel) return grid_.focusCell(static_cast<int>(i));
+        if (cells[i]->panel() == story_.panel()) return grid_.focusCell(static_cast<int>(i));
 }
 
 void Presentation::show(const Shown& shown) {

@@ -157,6 +157,12 @@ void StoryStrip::moveTo(std::size_t step) {
     Q_EMIT stepShown();
 }
 
+std::string StoryStrip::panel() const {
+    for (std::size_t step = story_ ? at_ + 1 : 0; step > 0; --step)
+        if (const std::string& panel = story_->steps[step - 1].panel; !panel.empty()) return panel;
+    return "gradients";
+}
+
 void StoryStrip::setFinding(const StoryFinding& finding) {
     finding_ = finding;
     if (finding.verdict == StoryVerdict::Holds) held_[at_] = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/stories/story_check.h"
+#include "core/stories/story_check.h"
 
 #include <QFrame>
 #include <optional>
@@ -25,6 +25,8 @@ class StoryStrip : public QFrame {
     void start(const Story& story);
     const std::optional<Story>& story() const { return story_; }
     std::size_t at() const { return at_; }  ///< index of Story::steps
+    /// The panel of the step shown, else that of the last one before it which has one; "gradients" without.
+    std::string panel() const;
     void moveTo(std::size_t step);
     /// Of each step, whether what it expects has held since the story began (or expects nothing).
     const std::vector<bool>& held() const { return held_; }

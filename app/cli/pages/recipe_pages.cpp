@@ -5,7 +5,7 @@
 #include "core/recipe/keys.h"
 #include "core/recipe/presets.h"
 #include "core/recipe/size_presets.h"
-#include "core/run/stories/story.h"
+#include "core/stories/story.h"
 #include "core/stack/scheme_rows.h"
 
 #include <nlohmann/json.hpp>

@@ -26,18 +26,23 @@ PanelsController::PanelsController(Lab& lab, QWidget* parent)
     connect(&lab_.knobs(), &Knobs::draggingChanged, grid_, &widgets::PanelGrid::setAxesFrozen);
 }
 
-void PanelsController::showPlot(const QString& panel, const QString& quantity, qint64 step) {
-    const std::string id = panel.toStdString();
+widgets::PanelCell* PanelsController::showPanel(const std::string& panel,
+                                                const widgets::PanelOptions& options) {
     const std::vector<widgets::PanelCell*> cells = grid_->visibleCells();
     const auto has = std::find_if(cells.begin(), cells.end(),
-                                  [&](const widgets::PanelCell* cell) { return cell->panel() == id; });
+                                  [&](const widgets::PanelCell* cell) { return cell->panel() == panel; });
     widgets::PanelCell* cell = has == cells.end() ? grid_->currentCell() : *has;
-    cell->setPanel(id);
-    if (!quantity.isEmpty()) {
-        widgets::PanelOptions options = cell->options();
-        options["quantity"] = quantity.toStdString();
-        cell->setOptions(options);
-    }
+    cell->setPanel(panel);
+    widgets::PanelOptions all = cell->options();
+    for (const auto& [name, value] : options) all[name] = value;
+    if (all != cell->options()) cell->setOptions(all);
+    return cell;
+}
+
+void PanelsController::showPlot(const QString& panel, const QString& quantity, qint64 step) {
+    widgets::PanelOptions options;
+    if (!quantity.isEmpty()) options["quantity"] = quantity.toStdString();
+    widgets::PanelCell* cell = showPanel(panel.toStdString(), options);
     lab_.view().setStep(step);
     cell->setFocus();
 }

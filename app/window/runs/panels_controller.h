@@ -8,6 +8,7 @@
 class QWidget;
 
 namespace normscope::widgets {
+class PanelCell;
 class PanelGrid;
 }  // namespace normscope::widgets
 
@@ -24,8 +25,10 @@ class PanelsController : public QObject, public widgets::FigureSource {
     PanelsController(Lab& lab, QWidget* parent);
 
     widgets::PanelGrid* grid() const { return grid_; }
-    /// Shows a panel at a step: in the cell that has it, else in the current one. `quantity`: its option of
-    /// that name; empty: as it is.
+    /// Shows a panel with these options, its others as they are: in the visible cell that has it, else in the
+    /// current one.
+    widgets::PanelCell* showPanel(const std::string& panel, const widgets::PanelOptions& options);
+    /// The same at a step, with the focus there. `quantity`: its option of that name; empty: as it is.
     void showPlot(const QString& panel, const QString& quantity, qint64 step);
     widgets::FigureKey figureKey(const std::string& panel,
                                  const widgets::PanelOptions& options) const override;

@@ -2,6 +2,7 @@
 #include "app/window/runs/story_controller.h"
 
 #include "app/lab/lab.h"
+#include "app/window/runs/panels_controller.h"
 #include "app/window/runs/story_guide.h"
 #include "core/base/strict_json.h"
 #include "core/recipe/presets.h"
@@ -31,6 +32,7 @@ StoryController::StoryController(Lab& lab, const Views& views, QObject* parent)
     connect(guide_, &StoryGuide::actionChanged, this, &StoryController::showAction);
     const auto changed = [this] { Q_EMIT shownChanged(views_.strip->story().has_value()); };
     connect(views_.strip, &widgets::StoryStrip::stepShown, this, changed);
+    connect(views_.strip, &widgets::StoryStrip::stepShown, this, &StoryController::showPanel);
     connect(views_.strip, &widgets::StoryStrip::ended, this, changed);
 }
 
@@ -48,6 +50,13 @@ void StoryController::offer() {
         steps.size() == 1
             ? tr("Stories: %1 steps each, on real runs").arg(*steps.begin())
             : tr("Stories: %1 to %2 steps, on real runs").arg(*steps.begin()).arg(*steps.rbegin()));
+}
+
+/// The panel that the step is about, where it names one.
+void StoryController::showPanel() {
+    const widgets::StoryStrip& strip = *views_.strip;
+    const StoryStep& step = strip.story()->steps[strip.at()];
+    if (!step.panel.empty()) views_.panels->showPanel(step.panel, step.options);
 }
 
 void StoryController::showAction() {

@@ -21,6 +21,7 @@ class TransportBar;
 namespace normscope::app {
 
 class Lab;
+class PanelsController;
 class StoryGuide;
 
 /// The title that its file gives a story.
@@ -39,6 +40,7 @@ class StoryController : public QObject {
         widgets::KnobPanel* knobs;
         widgets::TransportBar* transport;
         widgets::Pulse* pulse;
+        PanelsController* panels;
     };
     StoryController(Lab& lab, const Views& views, QObject* parent);
 
@@ -54,6 +56,7 @@ class StoryController : public QObject {
 
   private:
     void offer();
+    void showPanel();
 
     const Views views_;
     StoryGuide* guide_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/stories/story_check.h"
+#include "core/stories/story_check.h"
 #include "widgets/common/throttle.h"
 
 #include <QObject>

@@ -8,7 +8,7 @@
 #include "core/findings/why.h"
 #include "core/model/gradient_ratio.h"
 #include "core/recipe/presets.h"
-#include "core/run/stories/story.h"
+#include "core/stories/story.h"
 #include "program_font.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"

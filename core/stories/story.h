@@ -2,9 +2,11 @@
 #pragma once
 
 #include "core/recipe/recipe.h"
+#include "core/sweep/sweep_scalar.h"
 #include "core/train/outcome.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,15 +29,19 @@ struct StoryPredicate {
         GradientRatio,  ///< ‖∂L/∂h‖ after layer 1 over that after the last (gradient_ratio.h), at `step`
         GrowthRatio,  ///< RMS of the last hidden state over that of the embedding, at `step`
         MedianToken,  ///< GradientRatio of the median token (core/probe/transport.h), at `step`
-        Outcome       ///< the state at the end
+        Outcome,      ///< the state at the end
+        Scalar        ///< of a probe's sample at `step`, or at the end
     } quantity = Quantity::Loss;
+    SweepScalar scalar;   ///< Scalar
     std::size_t run = 0;  ///< index of Story::runs
-    std::optional<std::int64_t>
-        step;                 ///< nullopt: the end, for a gradient ratio the mean of the last 20 steps
+    /// nullopt: the end, for a gradient ratio the mean of the last 20 steps
+    std::optional<std::int64_t> step;
     bool after_knob = false;  ///< `step` counts from the run's last knob move
     bool greater = true;      ///< false: less. Outcome: equal
     double value = 0;
     std::optional<std::size_t> of_run;    ///< compared with that run's quantity instead of `value`
+    std::string of_array;                 ///< Scalar: compared with that array of the sample; empty: none
+    double times = 1;                     ///< what is compared with is so many times the other
     RunState state = RunState::Finished;  ///< Outcome
 };
 
@@ -46,14 +52,16 @@ struct StoryStep {
     std::vector<StoryAction> actions;  ///< in order
     std::string expect;                ///< the statement that `holds` checks; empty without
     std::vector<StoryPredicate> holds;
+    std::string panel;  ///< what the window shows for it: a panel's id, as `figure --panel` has it
+    std::map<std::string, std::string> options;  ///< of the panel, others as they are
 };
 
 /// Runs side by side with an explanation in a few steps. resources/stories/NAME.json: { "format":
 /// "normscope-story", "version": 2, "title", "runs": [{"name", "preset", "set": ["KEY=VALUE", …]}], "steps":
-/// [{"text", "step", "do": [{"train": "end" or STEPS} or {"knob": KEY, "to": VALUE, "run": NAME}], "expect",
-/// "holds": [{"run": NAME, "quantity": one of story_quantity_words(), "step" or "after_knob": STEP, "is":
-/// ">", "<" or
-/// "=", "value" or "of": NAME}]}] }.
+/// [{"text", "step", "panel", "options": {NAME: VALUE, …}, "do": [{"train": "end" or STEPS} or {"knob": KEY,
+/// "to": VALUE, "run": NAME}], "expect", "holds": [{"run": NAME, "quantity": one of story_quantity_words() or
+/// "probe", "array" and "over" (SweepScalar), "step" or "after_knob": STEP, "is": ">", "<" or "=", "value" or
+/// "of": NAME or "of_array": NAME}]}] }. What a value is compared with may be multiplied: "times": NUMBER.
 struct Story {
     struct Run {
         std::string name;
@@ -64,7 +72,7 @@ struct Story {
     std::vector<StoryStep> steps;
 };
 
-/// The words of StoryPredicate::Quantity in a file, in its order.
+/// The words of StoryPredicate::Quantity in a file, in its order; a scalar has none.
 const std::vector<std::string>& story_quantity_words();
 
 /// Reads one story; InputError names what is missing, unknown or out of range, where, and what is allowed.

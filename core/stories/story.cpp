@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/stories/story.h"
+#include "core/stories/story.h"
 
 #include "core/base/error.h"
 #include "core/base/json_object.h"
+#include "core/probe/registry.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/complete.h"
 
@@ -66,9 +67,13 @@ class Reader {
 
     void read_step(const json& value) {
         const JsonObject step(value, where_ + ": steps." + std::to_string(story_.steps.size()),
-                              {"text", "step", "do", "expect", "holds"});
+                              {"text", "step", "panel", "options", "do", "expect", "holds"});
         const std::string& at = step.at();
-        StoryStep read{step.text("text"), whole(step, "step"), {}, {}, {}};
+        StoryStep read;
+        read.text = step.text("text");
+        read.step = whole(step, "step");
+        if (step.has("panel")) read.panel = step.text("panel");
+        if (step.has("options")) read_options(step, read);
         for (const json& action : step.list("do"))
             read.actions.push_back(action_of(action, at + ".do." + std::to_string(read.actions.size())));
         for (const json& predicate : step.list("holds"))
@@ -77,6 +82,19 @@ class Reader {
         if (read.holds.empty() && step.has("expect"))
             throw InputError(step.at("holds"), "is missing", "at least one predicate for what is expected");
         story_.steps.push_back(std::move(read));
+    }
+
+    static void read_options(const JsonObject& step, StoryStep& read) {
+        const json& options = step.of("options");
+        if (read.panel.empty())
+            throw InputError(step.at("panel"), "is missing", "the panel of these options");
+        if (!options.is_object()) throw InputError(step.at("options"), "is not an object", "{NAME: VALUE}");
+        for (const auto& [name, value] : options.items()) {
+            if (!value.is_string())
+                throw InputError(step.at("options") + "." + printable(name), "is not a text",
+                                 "a value's word");
+            read.options[name] = value.get<std::string>();
+        }
     }
 
     StoryAction action_of(const json& value, const std::string& at) const {
@@ -98,13 +116,60 @@ class Reader {
         return read;
     }
 
+    static void check_array(const JsonObject& object, const char* key, const std::string& probe,
+                            const std::string& array) {
+        const std::vector<ArrayInfo>& arrays = find_probe(probe)->arrays;
+        if (std::none_of(arrays.begin(), arrays.end(),
+                         [&](const ArrayInfo& info) { return info.name == array; }))
+            throw InputError(object.at(key), printable(array) + " is unknown",
+                             "an array of " + probe + " that `probes` lists");
+    }
+
+    static void read_scalar(const JsonObject& object, StoryPredicate& read) {
+        if (object.has("quantity"))
+            throw InputError(object.at("quantity"), "there is a probe as well", "one of the two");
+        read.quantity = StoryPredicate::Quantity::Scalar;
+        read.scalar = {object.text("probe"), object.text("array"),
+                       SweepScalar::over_of(object.text("over"), object.at("over"))};
+        if (!find_probe(read.scalar.probe))
+            throw InputError(object.at("probe"), printable(read.scalar.probe) + " is unknown",
+                             "a probe that `probes` lists");
+        check_array(object, "array", read.scalar.probe, read.scalar.array);
+    }
+
+    /// What the value is compared with.
+    void read_other_side(const JsonObject& object, StoryPredicate& read) const {
+        const bool of_run = object.has("of"), of_array = object.has("of_array");
+        if (of_run + of_array + object.has("value") > 1)
+            throw InputError(object.at(of_run ? "of" : "of_array"), "there is another one to compare with",
+                             "one of value, of and of_array");
+        if (!of_run && !of_array) {
+            read.value = object.number("value");
+            return;
+        }
+        if (object.has("times")) read.times = object.number("times");
+        if (of_run) {
+            read.of_run = run_named(object, "of");
+            return;
+        }
+        if (read.quantity != StoryPredicate::Quantity::Scalar)
+            throw InputError(object.at("of_array"), "there is no probe", "with probe, array and over");
+        read.of_array = object.text("of_array");
+        check_array(object, "of_array", read.scalar.probe, read.of_array);
+    }
+
     StoryPredicate predicate_of(const json& value, const std::string& at) const {
         using Quantity = StoryPredicate::Quantity;
-        const JsonObject object(value, at, {"run", "quantity", "step", "after_knob", "is", "value", "of"});
+        const JsonObject object(value, at,
+                                {"run", "quantity", "probe", "array", "over", "step", "after_knob", "is",
+                                 "value", "of", "of_array", "times"});
         StoryPredicate read;
         read.run = run_named(object, "run");
         const std::string is = object.text("is");
-        read.quantity = static_cast<Quantity>(object.word("quantity", story_quantity_words()));
+        if (object.has("probe"))
+            read_scalar(object, read);
+        else
+            read.quantity = static_cast<Quantity>(object.word("quantity", story_quantity_words()));
         read.step = whole(object, "step");
         if (object.has("after_knob")) {
             if (read.step) throw InputError(at + ": after_knob", "there is a step as well", "one of the two");
@@ -121,13 +186,7 @@ class Reader {
         read.greater = is == ">";
         if ((read.quantity == Quantity::GrowthRatio || read.quantity == Quantity::MedianToken) && !read.step)
             throw InputError(at + ": step", "is missing", "a step, for " + object.text("quantity"));
-        if (object.has("of")) {
-            if (object.has("value"))
-                throw InputError(at + ": of", "there is a value as well", "one of the two");
-            read.of_run = run_named(object, "of");
-        } else {
-            read.value = object.number("value");
-        }
+        read_other_side(object, read);
         return read;
     }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/backend/cpu/host/thread_pool.h"
-#include "core/run/stories/story.h"
 #include "core/session/run_data.h"
+#include "core/stories/story.h"
 
 #include <string>
 #include <vector>

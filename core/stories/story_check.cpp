@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/run/stories/story_check.h"
+#include "core/stories/story_check.h"
 
 #include "core/base/number_text.h"
 #include "core/model/gradient_ratio.h"
@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 
 namespace normscope {
 
@@ -50,7 +52,20 @@ struct Value {
     double value = 0;
 };
 
-Value value_of(const RunData& run, Quantity quantity, std::optional<std::int64_t> step) {
+Value scalar_value(const RunData& run, const SweepScalar& scalar, std::optional<std::int64_t> step) {
+    if (!step && !has_ended(run)) return {};
+    if (!step && run.steps.step.empty()) return {};
+    const std::int64_t at = step ? *step : run.steps.step.back();
+    const ProbeResult* sample = run.sample_of(scalar.probe, at);
+    const NamedArray* array = sample ? sample->find(scalar.array) : nullptr;
+    if (!array) return {};
+    const auto value = value_over(*sample, *array, scalar.over);
+    return value ? Value{true, *value} : Value{};
+}
+
+Value value_of(const RunData& run, const StoryPredicate& predicate, std::optional<std::int64_t> step) {
+    const Quantity quantity = predicate.quantity;
+    if (quantity == Quantity::Scalar) return scalar_value(run, predicate.scalar, step);
     if (quantity == Quantity::GrowthRatio) {
         const NamedArray* rms = sampled(run, "growth", "rms", *step);
         return rms && !rms->data.empty() ? Value{true, rms->data.back() / rms->data.front()} : Value{};
@@ -97,17 +112,34 @@ void move(Recipe& recipe, const StoryAction& knob) {
     set_hot_knobs(recipe, knobs);
 }
 
+/// The probe that a predicate reads; null: the step table.
+const char* probe_of(const StoryPredicate& predicate) {
+    switch (predicate.quantity) {
+        case Quantity::GrowthRatio:
+            return "growth";
+        case Quantity::MedianToken:
+            return "transport";
+        case Quantity::Scalar:
+            return predicate.scalar.probe.c_str();
+        default:
+            return nullptr;
+    }
+}
+
 /// The probes that predicates read, at those steps alone; the step table has the rest.
 std::vector<ProbePlan> plans_of(const Story& story) {
-    std::string growth = "0", transport = "0";
+    std::map<std::string, std::set<std::int64_t>> steps;
     for (const StoryStep& step : story.steps)
-        for (const StoryPredicate& predicate : step.holds) {
-            if (predicate.after_knob || !predicate.step || *predicate.step == 0) continue;
-            if (predicate.quantity == Quantity::GrowthRatio) growth += "," + std::to_string(*predicate.step);
-            if (predicate.quantity == Quantity::MedianToken)
-                transport += "," + std::to_string(*predicate.step);
-        }
-    return {{"growth", 0, growth}, {"transport", 0, transport}};
+        for (const StoryPredicate& predicate : step.holds)
+            if (const char* probe = probe_of(predicate))
+                steps[probe].insert({0, predicate.after_knob ? 0 : predicate.step.value_or(0)});
+    std::vector<ProbePlan> plans;
+    for (const auto& [probe, at] : steps) {
+        std::string list;
+        for (const std::int64_t step : at) list += (list.empty() ? "" : ",") + std::to_string(step);
+        plans.push_back({probe, 0, list});
+    }
+    return plans;
 }
 
 }  // namespace
@@ -124,21 +156,30 @@ StoryFinding check(const Story& story, const StoryPredicate& predicate,
     if (predicate.quantity == Quantity::Outcome) return check_outcome(predicate, *run);
     const auto step = step_in(*run, predicate);
     const auto measured = [&](const RunData& of) {
-        return predicate.after_knob && !step ? Value{} : value_of(of, predicate.quantity, step);
+        return predicate.after_knob && !step ? Value{} : value_of(of, predicate, step);
     };
     const Value value = measured(*run);
-    const Value limit = predicate.of_run ? measured(*other) : Value{true, predicate.value};
+    const SweepScalar beside{predicate.scalar.probe, predicate.of_array, predicate.scalar.over};
+    const Value limit = !predicate.of_array.empty() ? scalar_value(*run, beside, step)
+                        : predicate.of_run          ? measured(*other)
+                                                    : Value{true, predicate.value};
     StoryFinding finding;
-    finding.line = run->name + ": " + story_quantity_words()[static_cast<std::size_t>(predicate.quantity)] +
-                   " " + where_of(predicate, step) + " is " +
+    const std::string quantity = predicate.quantity == Quantity::Scalar
+                                     ? predicate.scalar.title()
+                                     : story_quantity_words()[static_cast<std::size_t>(predicate.quantity)];
+    finding.line = run->name + ": " + quantity + " " + where_of(predicate, step) + " is " +
                    (value.known ? number_text(value.value, 3) : "not recorded") + ", stated " +
-                   (predicate.greater ? "> " : "< ") + (predicate.of_run ? other->name + "'s " : "") +
+                   (predicate.greater ? "> " : "< ") +
+                   (predicate.times != 1 ? number_text(predicate.times, 3) + " times " : "") +
+                   (predicate.of_run ? other->name + "'s " : "") +
+                   (predicate.of_array.empty() ? "" : predicate.of_array + " ") +
                    (limit.known ? number_text(limit.value, 3) : "value");
     if (!value.known || !limit.known) {
         const bool ended = (value.known || has_ended(*run)) && (limit.known || has_ended(*other));
         finding.verdict = ended ? StoryVerdict::Fails : StoryVerdict::NotYet;
     } else {
-        const bool holds = predicate.greater ? value.value > limit.value : value.value < limit.value;
+        const double bar = predicate.times * limit.value;
+        const bool holds = predicate.greater ? value.value > bar : value.value < bar;
         finding.verdict = holds ? StoryVerdict::Holds : StoryVerdict::Fails;  // NaN: neither
     }
     return finding;
@@ -167,13 +208,19 @@ std::vector<StoryFinding> walk(const Story& story, ThreadPool& pool, std::int64_
     const std::vector<ProbePlan> probes = plans_of(story);
     const auto begin = [&](Walker& walker, const std::string& name) {
         Recipe recipe = walker.begun = walker.recipe;
-        recipe.probes = probes;
+        std::vector<ProbePlan> of_run = probes;
+        for (const ProbePlan& plan : recipe.probes)
+            for (ProbePlan& own : of_run)
+                if (own.id == plan.id) own.formats = plan.formats;
+        recipe.probes = std::move(of_run);
         complete_and_validate(recipe);
         walker.experiment = std::make_unique<Experiment>(recipe, "a", name);
         walker.data = walker.experiment->header();
         // As the window measures it before training.
-        for (const char* probe : {"gradients", "transport"})
-            insert_sample(walker.data, walker.experiment->measure(probe, pool));
+        std::set<std::string> first{"gradients"};
+        for (const ProbePlan& plan : probes) first.insert(plan.id);
+        for (const std::string& probe : first)
+            if (probe != "updates") insert_sample(walker.data, walker.experiment->measure(probe, pool));
     };
     std::vector<Walker> walkers;
     for (const Story::Run& run : story.runs) {
