@@ -332,7 +332,7 @@ ClaimResult sensitivity_over_epsilon(ClaimInput& input) {
     }
     constexpr double kRise = 1e-4;  // far above the error of finite differences
     return worst.result(refuted_if(worst.residual < kRise),
-                        "ε from 0.01 to 100 times σ²: the largest relative error of the output for a given "
+                        "ε from 0.01 to 100 times σ²; the largest relative error of the output for a given "
                         "perturbation, ‖δx‖/(√d·σ), has no ε in it; from one ε to the next it rises by " +
                             text(worst.residual) + " at most. A mean far above σ is the risk");
 }

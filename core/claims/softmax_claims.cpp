@@ -250,11 +250,10 @@ ClaimResult softmax_norm_bound(ClaimInput& input, const std::vector<Row>& rows) 
         j -= v * v.transpose();
         exact.add_equal(q.softmax_norm(p), q.singular_values(j).front());
     }
-    return worst.result(
-        holds_if(worst.residual <= 1e-12 && exact.residual <= 1e-11),
-        "½ at a two-way tie, 1/L at a uniform row and 0 at a one-hot row, 30 rows against a dense "
-        "decomposition, within " +
-            text(exact.residual));
+    return worst.result(holds_if(worst.residual <= 1e-12 && exact.residual <= 1e-11),
+                        "½ at a two-way tie, 1/L at a uniform row and 0 at a one-hot row; 30 rows against a "
+                        "dense decomposition, within " +
+                            text(exact.residual));
 }
 
 ClaimResult spectral_norm_of_attention(ClaimInput& input) {

@@ -85,11 +85,10 @@ constexpr KeyHelp kRows[] = {
     {"stack.init.path_maps",
      "m, the matrices a path through one branch meets: each is scaled by N^(−1/m) ([E] §6)."},
     {"stack.input",
-     "Tokens: a language model.\nPatches: a classifier of images, as a vision transformer: each patch is a "
-     "linear "
-     "map of its pixels, a class token comes first, attention is bidirectional, and the class token alone is "
-     "read "
-     "by the head. Context, vocabulary and causal follow. Where it is not given: the kind of the data."},
+     "Tokens: a language model.\nPatches: a classifier of images, as a vision transformer. Each patch is a "
+     "linear map of its pixels, and a class token comes first. Attention is bidirectional, and the head "
+     "reads the class token alone. Context, vocabulary and causal follow. Where it is not given: the kind of "
+     "the data."},
     {"stack.image.size", "Pixels of an edge of the square images."},
     {"stack.image.channels", "Values of a pixel: 3 of a colour image."},
     {"stack.image.patch", "Pixels of an edge of a patch; it divides the size."},

@@ -159,8 +159,8 @@ StoryFinding check(const Story& story, const StoryPredicate& predicate,
         return predicate.after_knob && !step ? Value{} : value_of(of, predicate, step);
     };
     const Value value = measured(*run);
-    const SweepScalar beside{predicate.scalar.probe, predicate.of_array, predicate.scalar.over};
-    const Value limit = !predicate.of_array.empty() ? scalar_value(*run, beside, step)
+    const SweepScalar other_array{predicate.scalar.probe, predicate.of_array, predicate.scalar.over};
+    const Value limit = !predicate.of_array.empty() ? scalar_value(*run, other_array, step)
                         : predicate.of_run          ? measured(*other)
                                                     : Value{true, predicate.value};
     StoryFinding finding;

@@ -103,11 +103,11 @@ class WhyTest : public QObject {
         const double none = std::nan("");
         QTest::newRow("residual")
             << "attn.residual_add" << 0 << -132423.0
-            << "At step 7 the residual sum of layer 1's attention reached −132,423. FP16 "
+            << "At step 7 the residual sum of layer 1's attention reached −132,423 in row 0. FP16 "
                "ends at 65,504.";
         QTest::newRow("scores")
             << "attn.scores" << 2 << 70130.0
-            << "At step 7 an attention score of layer 3 reached 70,130. FP16 ends at 65,504.";
+            << "At step 7 an attention score of layer 3 reached 70,130 in row 0. FP16 ends at 65,504.";
         QTest::newRow("gradient") << "gradient of attn.wo" << 1 << none
                                   << "At step 7 the gradient of attn.wo in layer 2 became infinite.";
         QTest::newRow("head") << "head" << -1 << none << "At step 7 head became infinite.";

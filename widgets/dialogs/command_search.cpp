@@ -41,7 +41,7 @@ bool hasWord(const QString& text, const QString& word) {
 struct Fit {
     std::size_t entry = 0;
     int parts = 0;     ///< typed words that are a part of one of its words, no word of its own
-    int kind = 0;      ///< a knob, then commands and panels, then presets, stories, gallery
+    int kind = 0;      ///< a knob, then commands and panels, then presets, then stories, gallery
     int meaning = 0;   ///< the later of the words' meanings are farther from them
     bool late = true;  ///< it does not begin with the typed word
     qsizetype length = 0;
@@ -51,9 +51,10 @@ struct Fit {
 /// Of knobs before panels, as people change before they look.
 int kindOf(const QString& text) {
     if (text.startsWith(QLatin1String("Knob:"))) return 0;
+    if (text.startsWith(QLatin1String("Preset:"))) return 2;
     const qsizetype colon = text.indexOf(u':');
     const bool other = colon > 0 && !text.left(colon).contains(u' ');  // "Preset: …"
-    return other && !text.startsWith(QLatin1String("Panel:")) ? 2 : 1;
+    return other && !text.startsWith(QLatin1String("Panel:")) ? 3 : 1;
 }
 
 /// Nullopt where the entry has not all words.

@@ -87,6 +87,8 @@ constexpr Synonym kSynonyms[] = {
     {"dtype", "precision"},
     {"mixed precision", "precision|policy"},
     {"amp", "precision policy|precision"},
+    {"intervention", "raise ε"},
+    {"interventions", "raise ε"},
     {"autocast", "precision policy|precision"},
     {"random seed", "seed"},
     {"rng", "seed"},

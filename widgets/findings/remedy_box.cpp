@@ -69,23 +69,19 @@ QString shortReason(const RemedyContent::Choice& remedy) {
 }
 
 QString aboutDrafts(const RemedyContent& content) {
-    QStringList lines{
-        QObject::tr(
-            "The order is that of the kinds of change, no ranking: a draft states whether a change is worth "
-            "a whole run, not which one ends lowest"),
-        QObject::tr("Gradient: median of the training batches of the draft's last 4 steps"),
-        QObject::tr(
-            "Gain: how much lower the loss of these steps is than that of the run itself, and at most by "
-            "how much it dropped in the draft")};
+    QStringList lines{QObject::tr("The order is that of the kinds of change, no ranking. A draft states "
+                                  "whether a change is worth a whole run, not which one ends lowest"),
+                      QObject::tr("Gradient: median of the training batches of the draft's last 4 steps"),
+                      QObject::tr("Gain: how much lower the loss of these steps is than that of the run "
+                                  "itself; at most what it dropped in the draft")};
     if (content.control.kind == DraftControl::Kind::Slow)
         lines.back() = QObject::tr(
-            "Gain: by how much more the loss dropped in the draft than in the run itself, and at most by how "
-            "much below a uniform guess");
+            "Gain: by how much more the loss dropped in the draft than in the run; at most what it is below "
+            "a uniform guess");
     if (!content.control.loss_can_fall())
         lines << QObject::tr(
-            "No loss drops in so few steps of this text, where frequencies give no more than a uniform "
-            "guess: "
-            "the gradient alone decides");
+            "No loss drops in so few steps of this text: frequencies give no more than a uniform guess. The "
+            "gradient alone decides");
     else if (content.control.kind == DraftControl::Kind::Later)
         lines << QObject::tr(
             "The run failed after these steps, so the drafts end before that: no gain is required");

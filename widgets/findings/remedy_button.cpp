@@ -40,14 +40,13 @@ void RemedyButton::setRemedy(const QString& name, const QString& sentence, const
     draft_ = draft;
     failed_ = failed;
     setText(name);
-    const QString result =
-        tr("draft of %1 steps: gain %2 ± %3 nat over the run, gradient, first ÷ last layer %4, loss %5 nat "
-           "(last 4 steps)")
-            .arg(draft.first.loss.size())
-            .arg(QString::fromStdString(number_text(draft.gain)),
-                 QString::fromStdString(number_text(draft.error, 1)),
-                 QString::fromStdString(number_text(draft.gradient)),
-                 QString::fromStdString(number_text(draft.loss, 3)));
+    const QString result = tr("Draft of %1 steps: gain over the run %2 ± %3 nat; gradient, first ÷ last "
+                              "layer, %4; loss of its last 4 steps %5 nat")
+                               .arg(draft.first.loss.size())
+                               .arg(QString::fromStdString(number_text(draft.gain)),
+                                    QString::fromStdString(number_text(draft.error, 1)),
+                                    QString::fromStdString(number_text(draft.gradient)),
+                                    QString::fromStdString(number_text(draft.loss, 3)));
     QStringList lines{sentence};
     if (!reason.isEmpty()) lines << tr("Measured: %1").arg(reason);
     lines << result;

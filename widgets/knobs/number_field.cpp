@@ -153,6 +153,14 @@ bool NumberField::event(QEvent* event) {
         event->ignore();
         return true;
     }
+    // A value that was entered is undone by the window.
+    if (event->type() == QEvent::ShortcutOverride && !isModified()) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
+            event->ignore();
+            return true;
+        }
+    }
     return QLineEdit::event(event);
 }
 

@@ -5,8 +5,8 @@
 #include "core/recipe/keys.h"
 #include "core/recipe/presets.h"
 #include "core/recipe/size_presets.h"
-#include "core/stories/story.h"
 #include "core/stack/scheme_rows.h"
+#include "core/stories/story.h"
 
 #include <nlohmann/json.hpp>
 

@@ -58,6 +58,24 @@ class KnobFieldsWindowTest : public QObject {
         warnings_.reset();
     }
 
+    void anEnteredValueIsUndoneByTheWindow() {
+        WindowBench b;
+        b.makeSmall(4);
+        widgets::NumberField* field = row<widgets::Knob>(b, "stack.residual_step")->field();
+        type(field, "0.5");
+        type(field, "0.25");
+        for (const double before : {0.5, 1.0}) {
+            QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier);
+            QVERIFY(field->hasFocus());
+            QCOMPARE(step(b, 0), before);
+        }
+        // While something is typed the undo is the field's.
+        QTest::keyClicks(field, "7");
+        QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier);
+        QCOMPARE(field->text(), QString("1"));
+        QCOMPARE(step(b, 0), 1.0);
+    }
+
     void eachSchemeIsItsRunsOwn() {
         WindowBench b;
         b.makeSmall(4);

@@ -89,7 +89,7 @@ class PresentationWindowTest : public QObject {
         QVERIFY2(headline->text().startsWith("At step 0, layer 1 of "), qPrintable(headline->text()));
         for (QWidget* part : std::initializer_list<QWidget*>{foot->train(), foot->scrubber()})
             QVERIFY(part->isVisible());
-        for (const char* key : {"stack.residual_step", "stack.temperature", "stack.depth"})
+        for (const char* key : {"stack.residual_step", "stack.temperature", "stack.depth", "optimizer.lr"})
             QVERIFY2(foot->slider(key)->isVisible(), key);
         verifyApart(*b.window, {b.window->views().story, presentation->head(), cell, foot});
         verifyApart(*foot, {foot->train(), foot->scrubber(), foot->slider("stack.residual_step"),

@@ -18,6 +18,7 @@ namespace {
 
 /// What people of the field type, and the first entry that they should get (its beginning).
 const std::vector<std::pair<const char*, const char*>> kQueries = {
+    {"intervention", "While training, raise ε"},
     {"lr", "Knob: Learning rate"},
     {"learning rate", "Knob: Learning rate"},
     {"warmup", "Knob: Warm-up"},

@@ -319,6 +319,10 @@ class KnobPanelTest : public QObject {
         b.number("stack.depth")->field()->setFocus();
         b.panel.setCompared(sideBySide({pre, pre}, 1));
         QVERIFY(!second->isVisible());
+        // One box for both stays one, whatever has the focus.
+        b.choice("stack.scheme")->boxes()[0]->setFocus();
+        b.panel.setCompared(sideBySide({pre, pre}, 1));
+        QVERIFY(!second->isVisible());
         b.panel.setCompared({});
         QVERIFY(!b.panel.row("stack.scheme")->comparison().differs);
     }

@@ -57,7 +57,7 @@ Figure buildFragility(const PanelInput& input) {
     figure.formula =
         second ? "v2, a layer: [(κ_softmax + χ)‖P‖‖V‖₂ + Σ‖γ‖∞(ε + 2σ²)/(σ² + ε)^(3/2)‖x‖ + ‖W_O‖‖O‖ + "
                  "‖W₁‖‖u‖ + ‖W₂‖‖act‖] · "
-                 "Π(1 + r) ÷ ‖h‖, the product over later layers, r = a + m(1 + a) of the branches' relative "
+                 "Π(1 + r) ÷ ‖h‖; the product over later layers, r = a + m(1 + a) of the branches' relative "
                  "sizes"
                : "v1, a layer: κ_softmax(1 + κ_score)κ(V)‖W_O‖ + κ(W₁) + κ(W₂) + κ(W_O) + σ/√ε + σ²/ε + 1";
     figure.source = second ? "Baek, second code; the error is at most about u times the sum over layers"

@@ -15,7 +15,7 @@ GradientQuantity gradientQuantity(const std::string& option) {
         return {"‖∂L/∂h‖", "‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy", "gradient"};
     if (option == "scaled")
         return {"‖h‖·‖∂L/∂h‖",
-                "‖h_k‖_F·‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy: the change of L for "
+                "‖h_k‖_F·‖∂L/∂h_k‖_F over the held-out batch, L the mean cross-entropy; the change of L for "
                 "a relative change of h_k along its gradient; it does not depend on the scale of h",
                 "scale-free gradient"};
     if (option == "params")
@@ -26,7 +26,7 @@ GradientQuantity gradientQuantity(const std::string& option) {
     if (option == "tokens")
         return {
             "‖g_k‖ ÷ ‖g_2D‖, median token",
-            "median and quartiles over the tokens of the held-out batch of ‖g_k‖/‖g_2D‖, g_k = ∂L/∂h_k of "
+            "median and quartiles of ‖g_k‖/‖g_2D‖ over the tokens of the held-out batch; g_k = ∂L/∂h_k of "
             "one token, L the mean cross-entropy. The norm over all tokens is that of the largest: token "
             "1 alone may carry nine tenths of it",
             "median token's gradient"};

@@ -136,11 +136,11 @@ Figure buildGrowth(const PanelInput& input) {
                   "and the "
                   "branch's biases are zero"
                 : "\nR_k = |1 − act(α_k)|·(|a|·R_{k−1} + Δt·|b|·√n·B_k), R_0 = ‖X₀‖_F; α: a gate of GPAS at "
-                  "the output (a gate on the shortcut or the input multiplies |a|, one on the branch |b|); "
+                  "the output; a gate on the shortcut or the input multiplies |a|, one on the branch |b|; "
                   "B_k: the largest 2-norm of a branch's token\n"
                   "Peri-LN: B_k = √d·(‖γ_out‖∞ + ‖β_out‖∞), for any weights\n"
                   "Pre-LN: with U = √d·‖γ_in‖∞ + ‖β_in‖₂, attention B_k = Σ_h‖W^V_h·W^O_h‖₂·U + ‖W^O·b^V + "
-                  "b^O‖₂, feed-forward B_k = ‖W₂‖₂·(‖W₁‖₂·U + ‖b₁‖₂) + ‖b₂‖₂ (SwiGLU: gate times up), of "
+                  "b^O‖₂; feed-forward B_k = ‖W₂‖₂·(‖W₁‖₂·U + ‖b₁‖₂) + ‖b₂‖₂ (SwiGLU: gate times up), of "
                   "the weights at this step; ‖W‖₂ from above: at most 14 % too large up to d = 64, √⌈d/64⌉ "
                   "times that in wider stacks";
     const bool estimate = array == "var" && options.at("estimate") == "on";
@@ -151,8 +151,8 @@ Figure buildGrowth(const PanelInput& input) {
     const bool classify = options.at("growth_class") == "on";
     if (classify)
         figure.formula +=
-            "\ngrowth class: constant, √ℓ, ℓ, ℓ² or exp(rℓ) over the layers ℓ, embedding included, fitted "
-            "to the logarithm and compared by AICc; a lead under 2 over a rival is undecided. "
+            "\ngrowth class: constant, √ℓ, ℓ, ℓ² or exp(rℓ) over the layers ℓ, embedding included; fitted to "
+            "the logarithm and compared by AICc; a lead under 2 over a rival is undecided. "
             "Independent branches of one size give √ℓ in the RMS, ℓ in the variance";
     figure.source = array == "block_rms" ? "Emadi, Definition 3.1"
                     : uniform
@@ -163,8 +163,8 @@ Figure buildGrowth(const PanelInput& input) {
         "Kan et al., eq. 65: the Pre-LN factor lacks √d; it is drawn with it. Their product grows "
         "exponentially with depth because it multiplies factors: a loose bound, not a prediction. A Pre-LN "
         "branch of given weights is bounded, and the sharp form grows by one term a sub-layer. At step 0 of "
-        "the default Pre-LN stack their product is more than 23 decades above the measured RMS, the sharp "
-        "form 40 times.";
+        "the default Pre-LN stack their product is more than 23 decades above the measured RMS. The sharp "
+        "form is 40 times above it.";
     if (estimate)
         figure.erratum +=
             " GPAS, eq. 16: a scale of 1 − act(α) enters the variance squared; the paper writes it once.";

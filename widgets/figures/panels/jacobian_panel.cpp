@@ -302,9 +302,9 @@ Figure buildJacobian(const PanelInput& input) {
     figure.erratum =
         "The theorems are about maps of one token. For attention that is the diagonal block of a token, "
         "whose norm can lie far below the full map's; blocks multiply along the depth only where attention "
-        "is causal and the layout serial. Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0: at ε "
+        "is causal and the layout serial. Theorem 3.2 (rank ≤ d − 2 after a post norm) holds at ε = 0. At ε "
         "> 0 a LayerNorm has one exact null, the direction 1, and an RMSNorm none. With a gain γ the left "
-        "null space is diag(γ)⁻¹·span{1, ẑ}: the note (remark 1.2) has diag(γ) on the wrong side.";
+        "null space is diag(γ)⁻¹·span{1, ẑ}. The note (remark 1.2) has diag(γ) on the wrong side.";
     const std::string& view = options.at("view");
     if (block == "full")
         drawFullMap(figure, input);

@@ -26,9 +26,8 @@ QString whatIsRounded(bool autocast, const QString& format) {
 
 QString whatIsScaled(bool blocks, const QString& format) {
     return blocks ? QString(
-                        "matmuls have operands in %1, blocks of 32 along the inner dimension with a scale of "
-                        "2^s "
-                        "each, as does γ; what exceeds the largest number of its block is clamped")
+                        "matmuls have operands in %1, as does γ; each block of 32 along the inner dimension "
+                        "has a scale of 2^s; what exceeds the largest number of its block is clamped")
                         .arg(format)
                   : QString(
                         "matmuls have operands in %1, each with one scale that maps its largest magnitude to "
@@ -71,13 +70,13 @@ QString kindTitle(const std::string& kind) {
 void drawSplit(Figure& figure, const PanelInput& input, const std::string& format) {
     const QString title = format == "bf16" ? "BF16" : "FP16";
     figure.quantity = QString("share of the squared error of the logits, %1").arg(title);
-    figure.formula = QString(
-                         "e_i² / e²: e the relative error of the logits with every operation in %1, e_i with "
-                         "the operations "
-                         "of one kind alone; GEMM rounds operands and result, others their result. Left "
-                         "over: 1 − Σ e_i²/e², "
-                         "negative where errors cancel")
-                         .arg(title);
+    figure.formula =
+        QString(
+            "e_i² / e²; e the relative error of the logits with every operation in %1; e_i with the "
+            "operations of one kind alone; GEMM rounds operands and result, others their result. Left "
+            "over: 1 − Σ e_i²/e², "
+            "negative where errors cancel")
+            .arg(title);
     figure.source = "own measurement: Baek measures the error of whole passes alone";
     Plot plot;
     QStringList parts, sampled;

@@ -34,9 +34,9 @@ NullSpaceQuantity nullSpaceQuantity(const std::string& array) {
     const QString format = bf16 ? "BF16" : "FP16";
     return {
         "ρ_LN in " + format, "ρ_LN",
-        QString("ρ_LN = (σ²/ε)·d·u: σ² the median over tokens of the variance of the norm's input (RMSNorm: "
-                "mean square), u = 2^-%1 of %2. ρ_LN = 1 is where ε's share is d·u/(1 + d·u): 3 % at d = 64 "
-                "in FP16, so a value below 1 does not mean that ε dominates; the quantity ε ÷ (var + ε) does")
+        QString("ρ_LN = (σ²/ε)·d·u; σ² the median over tokens of the variance of the norm's input (RMSNorm: "
+                "mean square); u = 2^-%1 of %2. ρ_LN = 1 is where ε's share is d·u/(1 + d·u): 3 % at d = 64 "
+                "in FP16. So a value below 1 does not mean that ε dominates; the quantity ε ÷ (var + ε) does")
             .arg(bf16 ? 8 : 11)
             .arg(format)};
 }

@@ -145,8 +145,8 @@ Figure buildPaths(const PanelInput& input);
 
 ProfilePanel lipschitz() {
     const QString found =
-        "largest max_i ‖(Jv)_i‖₂ / max_j ‖v_j‖₂ found over directions v by an ascent from random "
-        "ones, sequence 0 of the held-out batch";
+        "largest max_i ‖(Jv)_i‖₂ / max_j ‖v_j‖₂ found by an ascent from random directions v; sequence 0 of "
+        "the held-out batch";
     ProfilePanel panel = panelOf(
         "lipschitz", "Lipschitz bounds", "Emadi, Theorems 5.1 to 5.3 and Section 6, corrected for biases",
         &buildLipschitz,
@@ -183,9 +183,8 @@ ProfilePanel lipschitz() {
     panel.info.options.insert(panel.info.options.begin() + 1,
                               {"bound", "Bound", {"corrected", "paper", "off"}});
     panel.erratum =
-        "The paper's form takes 1/√ε for a norm, which holds for any input and is far above 1/σ of the "
-        "tokens, and "
-        "has no bias: with a query bias b^Q its bound of attention can be exceeded.";
+        "The paper's form takes 1/√ε for a norm. It holds for any input and is far above 1/σ of the tokens. "
+        "It has no bias; with a query bias b^Q its bound of attention can be exceeded.";
     return panel;
 }
 

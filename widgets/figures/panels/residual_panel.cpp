@@ -54,8 +54,8 @@ Figure buildResidual(const PanelInput& input) {
     figure.formula =
         (cosine ? QString("mean over the tokens of the held-out batch of cos(Δt·b·λ∘y, x)")
                 : QString("mean over the tokens of the held-out batch of ‖Δt·b·λ∘y‖₂/‖x‖₂")) +
-        "; y the branch's output after its norm (times 1 − act(g) under a gate on the branch), x the "
-        "hidden state that it joins, without the shortcut's factor a. " +
+        "; y the branch's output after its norm (times 1 − act(g) under a gate on the branch); x the hidden "
+        "state that it joins, without the shortcut's factor a. " +
         (cosine ? "In a high dimension unrelated vectors have a cosine near 0, with a spread of 1/√d."
                 : "Far below 1 the shortcut dominates the sum, far above 1 the branch.");
     figure.source = "Kan et al., eq. 8; Baek, Theorem 2";
