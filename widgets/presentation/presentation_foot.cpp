@@ -17,7 +17,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr const char* kKeys[] = {"stack.residual_step", "stack.temperature", "stack.depth", "optimizer.lr"};
-constexpr int kValueWidth = 96, kTrainWidth = 190, kTrainHeight = 60;
+constexpr int kValueWidth = 116, kTrainWidth = 190, kTrainHeight = 60;
 
 QFont largeType(const QWidget* of, bool bold) {
     QFont type = of->font();
