@@ -8,6 +8,7 @@
 #include "app/window/files/recordings_controller.h"
 #include "app/window/main_window.h"
 #include "app/window/runs/intervention_switch.h"
+#include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/training_controller.h"
 #include "app/window/runs/watch_controller.h"
@@ -205,6 +206,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Show the map of the sweep, or the panels"),
          {keys("F7")},
          [=] { sweeps->show(!sweeps->shown()); }},
+        {C::RunTable,
+         G::Over,
+         tr("Table of all runs: outcome, losses, first event"),
+         {keys("Ctrl+Shift+T")},
+         [=] { w->runTable()->toggle(); }},
         {C::Claims,
          G::Over,
          tr("Claims of the papers: what holds on the selected run"),

@@ -60,6 +60,7 @@ enum class Command {
     Basic,
     Theme,
     ShowSweep,
+    RunTable,
     Claims,
     Gallery,
     FirstStep,

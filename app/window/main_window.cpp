@@ -12,6 +12,7 @@
 #include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/panels_controller.h"
+#include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/side_rail_controller.h"
 #include "app/window/runs/story_controller.h"
@@ -186,6 +187,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
     recordings_ = new RecordingsController(*lab_, {v.grid, v.area, v.strip, this, target}, recordings_folder,
                                            *v.banner);
     new DropController(*lab_, *files_, {v.area, v.strip, this, target});
+    run_table_ = new RunTableController(*lab_, v.area, *v.banner, this);
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);
     gallery_ = new GalleryController(lab_->gallery(), lab_->sweeps(), *sweeps_, *v.banner, v.area, this);

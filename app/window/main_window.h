@@ -32,6 +32,7 @@ class FilesController;
 class GalleryController;
 class Lab;
 class RecordingsController;
+class RunTableController;
 class RunsController;
 class SearchController;
 class StateController;
@@ -81,6 +82,7 @@ class MainWindow : public QMainWindow {
     RunsController* runs() const { return runs_; }
     TrainingController* training() const { return training_; }
     SweepController* sweeps() const { return sweeps_; }
+    RunTableController* runTable() const { return run_table_; }
     ClaimsController* claims() const { return claims_; }
     GalleryController* gallery() const { return gallery_; }
     RecordingsController* recordings() const { return recordings_; }
@@ -110,6 +112,7 @@ class MainWindow : public QMainWindow {
     RunsController* runs_;
     TrainingController* training_;
     SweepController* sweeps_;
+    RunTableController* run_table_;
     ClaimsController* claims_;
     GalleryController* gallery_;
     RecordingsController* recordings_;
