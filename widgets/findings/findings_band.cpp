@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/findings_band.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/findings/group_key.h"
 #include "widgets/findings/remedy_box.h"
@@ -38,6 +39,7 @@ FindingsBand::FindingsBand(std::function<FindingsContent()> content, QWidget* pa
       later_(this, kFindingsBandInterval, [this] { refresh(); }),
       layout_(new QHBoxLayout(this)) {
     setObjectName(QStringLiteral("findingsBand"));
+    setAccessibleRole(this, QAccessible::Grouping);
     setAccessibleName(tr("Findings"));
     setFixedHeight(kHeight);
     layout_->setContentsMargins(kFindingsBandLeft, kFindingsBandTop, kFindingsBandLeft, kFindingsBandTop);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/findings_column.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
@@ -82,6 +83,7 @@ QFont outcomeFont(const ColumnContent& content, const QFont& font) {
 }  // namespace
 
 FindingsColumn::FindingsColumn(QWidget* parent) : QWidget(parent), headline_(new QLabel(this)) {
+    setAccessibleRole(this, QAccessible::Grouping);
     headline_->setObjectName(QStringLiteral("headline"));
     headline_->setTextFormat(Qt::RichText);
     headline_->setAlignment(Qt::AlignTop | Qt::AlignLeft);

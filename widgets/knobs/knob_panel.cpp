@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/figures/knobs/key_text.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"
@@ -147,6 +148,7 @@ KnobPanel::KnobPanel(QWidget* parent) : QWidget(parent) {
     outer->addWidget(header);
     outer->addWidget(scroll_, 1);
     outer->addWidget(notices_);
+    setAccessibleRole(this, QAccessible::Grouping);
     setAccessibleName(tr("Knobs"));
     setRecipe({}, {});
 }

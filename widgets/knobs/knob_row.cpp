@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_row.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -18,6 +19,7 @@ constexpr int kDot = 4, kRestart = 9, kRestartGap = 5, kResetWidth = 14, kTypeSi
 
 KnobRow::KnobRow(const QString& label, const QString& name, QWidget* parent)
     : QWidget(parent), label_(new QLabel(label, this)) {
+    setAccessibleRole(this, QAccessible::Grouping);
     setAccessibleName(name);
     setFixedHeight(kHeight);
     QFont type = font();

@@ -2,6 +2,7 @@
 #include "widgets/plots/plot_view.h"
 
 #include "core/base/assert.h"
+#include "widgets/common/accessible_role.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -65,6 +66,7 @@ PlotView::PlotView(QWidget* parent)
       style_(screenStyle(Theme::make(Theme::Kind::Light))),
       overlay_(std::make_unique<Overlay>(*this)),
       card_(new HoverCard(viewport())) {
+    setAccessibleRole(this, QAccessible::Chart);
     setScene(&scene_);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

@@ -2,6 +2,7 @@
 #include "widgets/runs/step_scrubber.h"
 
 #include "core/base/assert.h"
+#include "widgets/common/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"
@@ -32,6 +33,7 @@ bool has(const std::vector<qint64>& steps, qint64 step) {
 }  // namespace
 
 StepScrubber::StepScrubber(QWidget* parent) : QWidget(parent) {
+    setAccessibleRole(this, QAccessible::Chart);
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     setAccessibleName(tr("Recorded steps"));
@@ -131,7 +133,9 @@ void StepScrubber::describe() {
         const QString here = has(lane.by_all, step_) ? tr("measured here")
                              : has(lane.some, step_) ? tr("measured here in part")
                                                      : tr("not measured here");
-        text += tr("; %1: %2, at %3 steps in all").arg(lane.name, here).arg(lane.some.size());
+        text += lane.some.size() == 1
+                    ? tr("; %1: %2, at 1 step in all").arg(lane.name, here)
+                    : tr("; %1: %2, at %3 steps in all").arg(lane.name, here).arg(lane.some.size());
     }
     setAccessibleDescription(text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/transport_bar.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/plots/glyph.h"
@@ -65,6 +66,7 @@ class TransportBar::StepField : public QSpinBox {
 
 TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     setFixedHeight(kHeight);
+    setAccessibleRole(this, QAccessible::Grouping);
     setAccessibleName(tr("Transport"));
     auto* line = new QHBoxLayout(this);
     line->setContentsMargins(0, 0, kTransportBarGap, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/ribbon_view.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
@@ -25,6 +26,7 @@ constexpr double kLabelsApart = 20;
 }  // namespace
 
 RibbonView::RibbonView(QWidget* parent) : QWidget(parent) {
+    setAccessibleRole(this, QAccessible::Chart);
     setMouseTracking(true);
     setCursor(Qt::SizeVerCursor);
     QFont small = font();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/stack_view.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/stack/sublayer_formula.h"
 #include "widgets/plots/glyph.h"
@@ -23,6 +24,7 @@ StackView::StackView(QWidget* parent)
     : QWidget(parent),
       ribbon_view_(new RibbonView(this)),
       menu_button_(new GlyphButton(Glyph::More, tr("Stack menu"), this)) {
+    setAccessibleRole(this, QAccessible::Graphic);
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/story/story_strip.h"
 
+#include "widgets/common/accessible_role.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 
@@ -85,6 +86,7 @@ class StoryDots : public QWidget {
 StoryStrip::StoryStrip(QWidget* parent) : QFrame(parent) {
     setObjectName(QStringLiteral("storyStrip"));
     setFrameShape(QFrame::StyledPanel);
+    setAccessibleRole(this, QAccessible::Grouping);
     setAccessibleName(tr("Story"));
     title_ = new QLabel(this);
     title_->setObjectName(QStringLiteral("storyTitle"));
