@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/findings_band.h"
 
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/findings/group_key.h"
 #include "widgets/findings/remedy_box.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/findings/findings_column.h"
 
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_panel.h"
 
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 #include "widgets/figures/knobs/key_text.h"
 #include "widgets/knobs/choice_knob.h"
 #include "widgets/knobs/diff_list.h"

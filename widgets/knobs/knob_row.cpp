@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/knobs/knob_row.h"
 
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
 

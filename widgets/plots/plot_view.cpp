@@ -2,7 +2,7 @@
 #include "widgets/plots/plot_view.h"
 
 #include "core/base/assert.h"
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 
 #include <QApplication>
 #include <QClipboard>

@@ -2,7 +2,7 @@
 #include "widgets/runs/step_scrubber.h"
 
 #include "core/base/assert.h"
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 #include "widgets/common/text_size.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/glyph.h"

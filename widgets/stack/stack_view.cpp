@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/stack/stack_view.h"
 
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/stack/sublayer_formula.h"
 #include "widgets/plots/glyph.h"

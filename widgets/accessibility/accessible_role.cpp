@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/common/accessible_role.h"
+#include "widgets/accessibility/accessible_role.h"
 
 #include <QAccessibleWidget>
 #include <QVariant>
