@@ -4,6 +4,7 @@
 #include "core/base/nan.h"
 #include "core/base/number_text.h"
 #include "core/findings/held_out_loss.h"
+#include "core/findings/in_words.h"
 #include "core/findings/precision_findings.h"
 #include "core/findings/sentence.h"
 #include "core/findings/watched.h"
@@ -24,11 +25,11 @@ constexpr double kThinShortcut = 1e-3;  ///< of the signal, from layer 1 to the 
 constexpr std::size_t kRecentRows = 20;
 constexpr std::size_t kAll = static_cast<std::size_t>(-1);
 
-/// "; held-out loss 1.82 ± 0.02 at step 199, mean of 64 held-out sequences"; empty where none was taken.
+/// ". Held-out loss: 1.82 ± 0.02 nat at step 199, mean of 64 held-out sequences"; empty where none was taken.
 std::string held_out_text(const RunData& run, std::int64_t step) {
     const auto held_out = held_out_loss(run, step);
     if (!held_out) return {};
-    std::string text = "; held-out loss " + number_text(held_out->loss, 4);
+    std::string text = ". Held-out loss: " + number_text(held_out->loss, 4);
     if (std::isfinite(held_out->error)) text += " ± " + number_text(held_out->error, 2);
     return text + " nat at " + step_text(held_out->step) + ", " + held_out->of_text();
 }
@@ -37,11 +38,20 @@ bool failed(RunState state) {
     return state == RunState::Diverged || state == RunState::Stalled || state == RunState::Collapsed;
 }
 
+/// "gradient, first over last layer"; parts that a dot divides become sentences.
+std::string read_aloud(std::string text) {
+    for (const auto& [sign, words] : {std::pair{" ÷ ", " over "}, std::pair{" · ", ". "}})
+        for (auto at = text.find(sign); at != std::string::npos; at = text.find(sign, at))
+            text.replace(at, std::char_traits<char>::length(sign), words);
+    return text;
+}
+
 Sentence outcome_sentence(const RunData& run, std::int64_t step) {
     const Outcome& outcome = run.outcome;
     const bool ended = outcome.step >= 0 && outcome.step <= step;
     if (ended && (failed(outcome.state) || outcome.state == RunState::Failed))
-        return {run.name + " " + run_state_word(outcome.state) + ": " + outcome.text,
+        return {run.name + " " + run_state_word(outcome.state) + ": " +
+                    (outcome.state == RunState::Diverged ? outcome.text : read_aloud(outcome.text)),
                 {"outcome", outcome.step, kNaN}};
     const auto loss = recent_loss(run, step);
     if (!loss) return {};
@@ -53,7 +63,7 @@ Sentence outcome_sentence(const RunData& run, std::int64_t step) {
     const Evidence evidence{"steps/loss", loss->last, loss->mean};
     if (!std::isfinite(run.unigram_entropy)) return {reached + held_out, evidence};
     const double below = run.unigram_entropy - loss->mean;
-    const std::string learned = reached + ", " + number_text(std::abs(below)) +
+    const std::string learned = reached + ". That is " + number_text(std::abs(below)) +
                                 (below >= 0 ? " nat below" : " nat above") + " the unigram entropy";
     if (std::isnan(run.bigram_entropy) || below < 0) return {learned + held_out, evidence};
     return {learned + (loss->mean < run.bigram_entropy ? " and below" : " and not below") +
@@ -68,7 +78,7 @@ Sentence start_sentence(const RunData& run) {
     if (!(loss->front() > run.ln_vocab + kFarAbove)) return {};
     return {"The first loss is " + number_text(loss->front(), 3) + " nat, " +
                 number_text(loss->front() - run.ln_vocab, 3) +
-                " above that of a uniform guess: the logits of the initial weights are far apart",
+                " above that of a uniform guess. The logits of the initial weights are far apart",
             {"steps/loss", 0, loss->front()}};
 }
 
@@ -82,12 +92,26 @@ std::optional<double> gradient_ratio_of_layers(const ProbeResult& sample) {
     return first / last;
 }
 
-/// ", 0.14 for the median token", where that was measured at the same step.
-std::string median_token_text(const RunData& run, std::int64_t step) {
+/// Of the median token, where that was measured at the same step.
+std::optional<double> median_token(const RunData& run, std::int64_t step) {
     const ProbeResult* sample = run.sample_of("transport", step);
     const NamedArray* median = sample ? full(*sample, "median_token") : nullptr;
-    if (!median || median->data.size() < 3 || !std::isfinite(median->data[2])) return {};
-    return ", " + number_text(median->data[2]) + " for the median token";
+    if (!median || median->data.size() < 3 || !std::isfinite(median->data[2])) return std::nullopt;
+    return median->data[2];
+}
+
+/// "5.5 times larger after layer 1 than after layer 8"
+std::string compared_text(double ratio, std::size_t depth) {
+    const std::string first = "after layer 1", last = "after layer " + std::to_string(depth);
+    if (!std::isfinite(ratio)) return "not finite " + first + " or " + last;
+    const std::string times = times_text(ratio);
+    if (times.empty() && ratio <= 0) return "0 " + first;
+    return times.empty() ? "the same " + first + " as " + last : times + " " + first + " than " + last;
+}
+
+std::string ratio_text(double ratio) {
+    const std::string times = times_text(ratio);
+    return !std::isfinite(ratio) ? "not finite" : times.empty() ? ratio > 0 ? "the same" : "0" : times;
 }
 
 Sentence gradient_sentence(const RunData& run, std::int64_t step) {
@@ -96,12 +120,14 @@ Sentence gradient_sentence(const RunData& run, std::int64_t step) {
     const auto ratio = gradient_ratio_of_layers(*now);
     if (!ratio) return {};
     const std::size_t depth = (now->find("hidden")->data.size() - 1) / 2;
-    std::string text = "Gradient, layer 1 ÷ " + std::to_string(depth) + " (held-out batch): " +
-                       (std::isfinite(*ratio) ? number_text(*ratio) : std::string("not finite")) + " at " +
-                       step_text(now->step) + median_token_text(run, now->step);
+    std::string text = "At " + step_text(now->step) + " the gradient is " + compared_text(*ratio, depth);
+    if (const auto median = median_token(run, now->step))
+        text += ". For the median token it is " + ratio_text(*median);
     const ProbeResult& first = run.probes.at("gradients").front();
-    if (const auto start = gradient_ratio_of_layers(first); start && first.step == 0 && now->step > 0)
-        text += "; " + number_text(*start) + " at step 0" + median_token_text(run, 0);
+    if (const auto start = gradient_ratio_of_layers(first); start && first.step == 0 && now->step > 0) {
+        text += ". At step 0 it was " + ratio_text(*start);
+        if (const auto median = median_token(run, 0)) text += ", for the median token " + ratio_text(*median);
+    }
     return {text, {"gradients/hidden", now->step, *ratio}};
 }
 
@@ -122,10 +148,11 @@ Sentence factors_sentence(const RunData& run, std::int64_t step) {
     if (!norm || !shortcut || !branch) return {};
     const double product = *norm * *shortcut * *branch;
     if (!std::isfinite(product)) return {};
-    return {"Measured on the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) +
-                " to layer 1 at " + step_text(now->step) + ": norms × " + number_text(*norm) +
-                ", shortcuts × " + number_text(*shortcut) + ", branches × " + number_text(*branch) +
-                ", together × " + number_text(product),
+    return {"On the way back from layer " + std::to_string(now->find("grad_norm")->data.size() / 2) +
+                " to layer 1, at " + step_text(now->step) + ", the norms " +
+                factor_text(*norm, "the gradient") + ". The shortcuts " + factor_text(*shortcut, "it") +
+                ". The branches " + factor_text(*branch, "it") + ". Together they " +
+                factor_text(product, "it"),
             {"residual/grad_norm", now->step, product}};
 }
 
@@ -136,20 +163,15 @@ Sentence departures_sentence(const RunData& run, std::int64_t step, std::size_t 
     if (left.empty()) return {};
     const auto departure_text = [](const Departure& d) {
         const std::string from = d.from > 0 ? " at " + step_text(d.from) : "";
-        return std::string(d.quantity->title) + " (" + number_text(d.start) + from + " → " +
-               number_text(d.value) + ")";
+        return read_aloud(d.quantity->title) + ", from " + in_words(d.start) + from + " to " +
+               in_words(d.value);
     };
-    std::string text = "First outside the range of runs that learn: " + departure_text(left.front()) +
-                       " at " + step_text(left.front().step);
-    std::int64_t last_step = left.front().step;
-    for (std::size_t i = 1; i < std::min(most, left.size()); ++i) {
-        text += left[i].step == last_step ? ", with it " : "; then ";
-        text += departure_text(left[i]);
-        if (left[i].step != last_step) text += " at " + step_text(left[i].step);
-        last_step = left[i].step;
-    }
-    text += left.size() > most ? "; and " + std::to_string(left.size() - most) + " more"
-                               : "; " + false_alarms_text();
+    std::string text = "Outside the range of runs that learn: at " + step_text(left.front().step) + " " +
+                       departure_text(left.front());
+    for (std::size_t i = 1; i < std::min(most, left.size()); ++i)
+        text += "; at " + step_text(left[i].step) + " " + departure_text(left[i]);
+    text += left.size() > most ? ". " + std::to_string(left.size() - most) + " more left it later"
+                               : ". " + false_alarms_text();
     return {text, {left.front().quantity->title, left.front().step, left.front().value}};
 }
 
@@ -159,9 +181,10 @@ Sentence growth_sentence(const RunData& run, std::int64_t step) {
     if (!rms) return {};
     const double factor = rms->data.back() / rms->data.front();
     if (!(factor > kGrowth || factor < 1 / kGrowth)) return {};
-    return {std::string("The hidden state ") + (factor > 1 ? "grows" : "shrinks") + " along the depth: RMS " +
-                number_text(rms->data.front()) + " at the embedding, " + number_text(rms->data.back()) +
-                " after layer " + std::to_string((rms->data.size() - 1) / 2) + " at " + step_text(now->step),
+    return {std::string("The hidden state ") + (factor > 1 ? "grows" : "shrinks") + " along the depth. At " +
+                step_text(now->step) + " its RMS is " + in_words(rms->data.front()) +
+                " at the embedding and " + in_words(rms->data.back()) + " after layer " +
+                std::to_string((rms->data.size() - 1) / 2),
             {"growth/rms", now->step, factor}};
 }
 
@@ -178,12 +201,15 @@ Sentence spectrum_sentence(const RunData& run, std::int64_t step) {
     if (exact + below >= values->data.size()) return {};
     const double high = values->data.front(), low = values->data[values->data.size() - 1 - exact - below];
     if (exact + below == 0 && high < kIllConditioned * low) return {};
-    std::string text = "The end-to-end Jacobian of the last token has σ from " + number_text(low) + " to " +
-                       number_text(high);
-    if (exact > 0) text += ", " + std::to_string(exact) + (exact == 1 ? " exact null" : " exact nulls");
-    if (below > 0) text += ", " + std::to_string(below) + " below float64's resolution";
-    return {text + " among " + std::to_string(values->data.size()) + " at " + step_text(now->step),
-            {"jacobian/end_to_end_sv", now->step, low}};
+    std::string text = "The Jacobian of the whole stack at the last token has singular values from " +
+                       number_text(low) + " to " + number_text(high) + " at " + step_text(now->step);
+    const std::string of_all = " of " + std::to_string(values->data.size());
+    if (exact > 0)
+        text += ". " + std::to_string(exact) + of_all + (exact == 1 ? " is" : " are") + " exactly zero";
+    if (below > 0)
+        text += ". " + std::to_string(below) + of_all + (below == 1 ? " is" : " are") +
+                " below float64's resolution";
+    return {text, {"jacobian/end_to_end_sv", now->step, low}};
 }
 
 Sentence theta_sentence(const RunData& run, std::int64_t step) {
@@ -203,15 +229,17 @@ Sentence theta_sentence(const RunData& run, std::int64_t step) {
         return {"θ is not finite in any head at " + step_text(now->step),
                 {"theta/relative_below_099", now->step, kNaN}};
     const double mean = sum / static_cast<double>(heads);
-    std::string text = mean < kCommitted ? "θ is within 1 % of a uniform row's in almost every attention row"
-                                         : "θ is more than 1 % below a uniform row's in " +
-                                               number_text(100 * mean, 2) + " % of the attention rows";
+    std::string text = "At " + step_text(now->step) + " θ, the softmax's sensitivity, is " +
+                       (mean < kCommitted ? "within 1 % of a uniform row's in almost every row"
+                                          : "more than 1 % below a uniform row's in " +
+                                                number_text(100 * mean, 2) + " % of rows");
     if (!only.empty())
-        text += " of " + only + ", " + std::to_string(heads) + " of " + std::to_string(share->data.size()) +
-                " heads,";
+        text += ". Measured: " + only + ", " + std::to_string(heads) + " of " +
+                std::to_string(share->data.size()) + " heads";
     else if (heads < share->data.size())
-        text += " (" + std::to_string(share->data.size() - heads) + " heads are not finite)";
-    return {text + " at " + step_text(now->step), {"theta/relative_below_099", now->step, mean}};
+        text += ". Of " + std::to_string(share->data.size() - heads) +
+                (share->data.size() - heads == 1 ? " head it is not finite" : " heads it is not finite");
+    return {text, {"theta/relative_below_099", now->step, mean}};
 }
 
 /// The product of what the shortcut alone carries, between the first and the last layer's hidden states: the
@@ -221,11 +249,11 @@ Sentence shortcuts_sentence(const RunData& run, std::int64_t step) {
     const auto share = now ? factor(*now, "shortcut_gain") : std::nullopt;
     if (!share || !(*share < kThinShortcut)) return {};
     const std::size_t sublayers = now->find("shortcut_gain")->data.size();
-    return {"Through shortcuts alone " + number_text(*share) + " of the signal after layer 1 reaches layer " +
-                std::to_string(sublayers / 2) + " at " + step_text(now->step) + ": over " +
-                std::to_string(sublayers - 2) + " sub-layers " +
+    return {"Through shortcuts alone, at " + step_text(now->step) + ", the signal of layer 1 is " +
+                times_text(*share) + " at layer " + std::to_string(sublayers / 2) + ". In each of " +
+                std::to_string(sublayers - 2) + " sub-layers it is multiplied by " +
                 number_text(std::pow(*share, 1 / static_cast<double>(sublayers - 2)), 3) +
-                " each, the shortcut's factor ÷ σ of the norm after the sum",
+                ": the shortcut's factor over the σ of the norm after the sum",
             {"residual/shortcut_gain", now->step, *share}};
 }
 

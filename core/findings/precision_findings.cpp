@@ -66,11 +66,11 @@ double target_logit(const RunData& run, const ProbeResult& sample, double log_z)
     return std::isfinite(of_step) ? log_z - of_step : log_z;
 }
 
-/// "; clipping at 10⁻⁶ made the gradient 3×10⁵ times smaller (median of the clipped steps)".
+/// ". Clipping at 10⁻⁶ made the gradient 3×10⁵ times smaller (median of the clipped steps)".
 std::string clipping_text(const Recipe& recipe, const RunData& run) {
     const TrainingMeasures measures = training_measures(recipe, run);
     if (!(measures.clip_factor > 1)) return {};
-    return "; clipping at " + number_text(recipe.train.optimizer.clip) + " made the gradient " +
+    return ". Clipping at " + number_text(recipe.train.optimizer.clip) + " made the gradient " +
            number_text(measures.clip_factor) + " times smaller (median of the clipped steps)";
 }
 
@@ -87,8 +87,8 @@ Sentence skipped_sentence(const RunData& run, std::int64_t step) {
     }
     if (count == 0) return {};
     return {std::to_string(count) + (count == 1 ? " update was" : " updates were") + " skipped by " +
-                step_text(step) + ": the scaled gradient overflowed FP16, first at " + step_text(first) +
-                (place.empty() ? "" : ": gradient of " + place),
+                step_text(step) + ". The scaled gradient overflowed FP16, first at " + step_text(first) +
+                (place.empty() ? "" : ", the gradient of " + place),
             {kOverflowEvent, first, static_cast<double>(count)}};
 }
 
@@ -103,17 +103,17 @@ Sentence logits_sentence(const RunData& run, std::int64_t step) {
     std::string text;
     if (std::abs(moved) > kLogitDrift)
         text = "The mean logit of the targets, log Z − loss, drifted by " + number_text(moved, 4) +
-               " nat: log Z is " + number_text(last, 4) + " at " + step_text(now->step) + ", " +
+               " nat. Log Z is " + number_text(last, 4) + " at " + step_text(now->step) + ", " +
                number_text(first->data.front(), 4) + " at step 0";
     else if (std::abs(at_start) > kLogitDrift)
         text = "The mean logit of the targets, log Z − loss, is " + number_text(at_start, 4) +
-               " at step 0: log Z is " + number_text(last, 4) + " nat at " + step_text(now->step);
+               " at step 0. Log Z is " + number_text(last, 4) + " nat at " + step_text(now->step);
     if (text.empty()) return {};
-    text += "; a shift of all logits together changes no loss";
+    text += ". A shift of all logits together changes no loss";
     const NamedArray *spread = full(*now, "log_z_spread"), *largest = full(*now, "max_logit");
     if (spread && largest)
-        text += "; over tokens it varies by " + number_text(spread->data.front(), 2) +
-                ", the largest |logit| is " + number_text(largest->data.front(), 4);
+        text += ". Over tokens it varies by " + number_text(spread->data.front(), 2) +
+                "; the logit farthest from 0 has a size of " + number_text(largest->data.front(), 4);
     return {text, {"gradients/log_z", now->step, last}};
 }
 
@@ -124,9 +124,9 @@ Sentence under_eps_sentence(const RunData& run, std::int64_t step) {
     if (!now || !recipe || now->labels.count("update")) return {};
     const Largest most = largest_of(*now, "under_eps", "groups");
     if (!(most.value >= kMostlyUnder)) return {};
-    return {"Adam divides by ε " + number_text(recipe->train.optimizer.eps) + " in " + percent(most.value) +
+    return {"Adam divides by ε, " + number_text(recipe->train.optimizer.eps) + ", in " + percent(most.value) +
                 " of the entries of " + place_text(most.name) + " at " + step_text(now->step) +
-                ": there √v̂ is below it" + clipping_text(*recipe, run),
+                ". There the root of the second moment is below it" + clipping_text(*recipe, run),
             {"updates/under_eps", now->step, most.value}};
 }
 
@@ -135,9 +135,9 @@ Sentence clamped_sentence(const RunData& run, std::int64_t step) {
     if (!now) return {};
     const Largest most = largest_of(*now, "mxe4m3_gamma_clamped", "sites");
     if (!(most.value >= kClamped)) return {};
-    return {"γ of " + place_text(most.name) + " in MX E4M3, blocks of 32: " + percent(most.value) +
-                " of its entries are above the largest number of their block and would be clamped, at " +
-                step_text(now->step),
+    return {"γ of " + place_text(most.name) + " in MX E4M3, at " + step_text(now->step) + ": " +
+                percent(most.value) +
+                " of its entries would be clamped. They are above the largest number of their block of 32",
             {"mismatch/mxe4m3_gamma_clamped", now->step, most.value}};
 }
 
@@ -149,9 +149,9 @@ Sentence norm_statistics_sentence(const RunData& run, std::int64_t step) {
     for (std::size_t i = 0; i < std::min(places.size(), largest->data.size()); ++i)
         if (places[i].starts_with("hidden.") && std::isfinite(largest->data[i]) &&
             largest->data[i] > kSquareLimit)
-            return {"A norm that keeps its statistics in FP16 would overflow: the largest |x| of " +
-                        place_text(places[i]) + " is " + number_text(largest->data[i], 4) + " at " +
-                        step_text(now->step) + ", its square is above 65504",
+            return {"A norm that keeps its statistics in FP16 would overflow. The size of " +
+                        place_text(places[i]) + " reaches " + number_text(largest->data[i], 4) + " at " +
+                        step_text(now->step) + "; its square is above 65504",
                     {"ranges/amax", now->step, largest->data[i]}};
     return {};
 }

@@ -292,8 +292,7 @@ Figure buildJacobian(const PanelInput& input) {
         "proved error; σ_min without a band is an upper bound\n"
         "J = I + A: σ_min(J) ≥ 1 − ‖A‖₂ when ‖A‖₂ < 1; drawn for the last token's block, A of that block\n"
         "lane 0: number of exact nulls, of the full map 0 where σ_min is 0; "
-        "ε: an ε-direction, σ about gain·ε/(var + ε), not null; ?: values "
-        "below the "
+        "ε: an ε-direction, σ about gain·ε/(var + ε), not null; 1–3: 1 null, and 2 more values below the "
         "resolution of float64, null or not";
     figure.source =
         "Null-space note, Theorems 3.2, 4.6 and 6.4 (σ_min); Emadi, Theorem 5.4. Evaluated in float64 with "

@@ -36,9 +36,9 @@ std::optional<NullCounts> countsOf(const ProbeResult& sample, const std::string&
 }  // namespace
 
 std::string NullCounts::glyph() const {
-    std::string text = exact > 0 ? std::to_string(exact) : "";
+    std::string text = exact > 0 || below > 0 ? std::to_string(exact) : "";
+    if (below > 0) text += "–" + std::to_string(exact + below);
     if (epsilon > 0) text += "ε";
-    if (below > 0) text += "?";
     return text;
 }
 

@@ -15,7 +15,8 @@ struct NullCounts {
     int epsilon = 0;  ///< directions that only the norm's ε keeps from being null; they stay among the values
     int below = 0;    ///< values that float64 cannot distinguish from 0
 
-    /// For the lane of zeros: the exact nulls, then ε and ? if present; empty if none.
+    /// For the lane of zeros: "1" exact null; "1–3" where 2 values are below the resolution; then ε where
+    /// there are ε-directions. Empty if none.
     std::string glyph() const;
 };
 

@@ -134,7 +134,7 @@ class JacobianPanelTest : public QObject {
         const Figure f = buildJacobian(input);
         QStringList glyphs;
         for (const auto& mark : f.plots[0].frame_marks) glyphs << mark.glyph;
-        QCOMPARE(glyphs, QStringList({"1ε", "1?", "1ε", "1"}));
+        QCOMPARE(glyphs, QStringList({"1ε", "1–2", "1ε", "1"}));
         QVERIFY(f.summary.contains("4 exact nulls, 2 ε-directions, 1 below float64's resolution"));
         QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({2, 30, 20, 20}));
     }
