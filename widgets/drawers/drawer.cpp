@@ -47,6 +47,11 @@ void Drawer::showEvent(QShowEvent* event) {
     Q_EMIT shown();
 }
 
+void Drawer::setVisible(bool visible) {
+    if (visible != isVisible()) visible ? focus_.showing(*this) : focus_.hiding(*this);
+    QFrame::setVisible(visible);
+}
+
 void Drawer::hideEvent(QHideEvent* event) {
     QFrame::hideEvent(event);
     Q_EMIT hidden();

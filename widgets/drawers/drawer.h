@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/common/focus_return.h"
+
 #include <QFrame>
 
 namespace normscope::widgets {
@@ -12,6 +14,7 @@ class Drawer : public QFrame {
   public:
     /// `parent` contains `over`, directly or not; `width` in pixels, at most that of the area.
     Drawer(QWidget* over, int width, QWidget* parent);
+    void setVisible(bool visible) override;
 
   Q_SIGNALS:
     void shown();
@@ -30,6 +33,7 @@ class Drawer : public QFrame {
 
     QWidget* over_;
     int width_;
+    FocusReturn focus_;
 };
 
 }  // namespace normscope::widgets

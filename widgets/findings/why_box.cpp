@@ -109,6 +109,11 @@ void WhyBox::showAt(const QPoint& top_left, const WhyContent& content) {
     setFocus();
 }
 
+void WhyBox::setVisible(bool visible) {
+    if (visible != isVisible()) visible ? focus_.showing(*this) : focus_.hiding(*this);
+    QFrame::setVisible(visible);
+}
+
 QString WhyBox::text() const {
     return text_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/findings/why.h"
+#include "widgets/common/focus_return.h"
 
 #include <QFrame>
 #include <QString>
@@ -29,6 +30,7 @@ class WhyBox : public QFrame {
 
     /// Shows it with its corner there, inside the window, and gives it the focus.
     void showAt(const QPoint& top_left, const WhyContent& content);
+    void setVisible(bool visible) override;
     /// All that is read in it, a statement a line.
     QString text() const;
 
@@ -48,6 +50,7 @@ class WhyBox : public QFrame {
     QVBoxLayout* column_ = nullptr;
     QWidget* page_ = nullptr;  ///< of the present content
     QString text_;
+    FocusReturn focus_;
 };
 
 }  // namespace normscope::widgets

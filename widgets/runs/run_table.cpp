@@ -6,6 +6,7 @@
 #include "widgets/plots/palette_theme.h"
 #include "widgets/runs/run_sample.h"
 
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>

@@ -284,6 +284,10 @@ class FindingsBandTest : public QObject {
         Q_EMIT headline->linkActivated("why");
         QTest::keyClick(box, Qt::Key_Escape);
         QVERIFY(box->isHidden());
+        headline->setFocus(Qt::TabFocusReason);
+        Q_EMIT headline->linkActivated("why");
+        QTest::keyClick(box, Qt::Key_Escape);
+        QVERIFY(headline->hasFocus());  // where it was before
         Q_EMIT headline->linkActivated("why");
         b.lab().session().startOver();
         QVERIFY(box->isHidden());

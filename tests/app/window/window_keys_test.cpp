@@ -87,6 +87,26 @@ class WindowKeysTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).steps.rows() == 4, 20000);
     }
 
+    /// What lies over the panels gives the focus back, not to a chip, which keeps Space for itself.
+    void whatIsClosedGivesTheFocusBack() {
+        WindowBench b;
+        b.makeSmall(4);
+        QWidget* focused = QApplication::focusWidget();
+        for (const auto& [key, drawer] :
+             {std::pair{Qt::Key_T, "runTable"}, std::pair{Qt::Key_K, "claimsDrawer"},
+              std::pair{Qt::Key_O, "runsDrawer"}}) {
+            QTest::keyClick(focused, key, Qt::ControlModifier | Qt::ShiftModifier);
+            auto* shown = b.find<QWidget>(drawer);
+            QVERIFY2(shown && shown->isVisible(), drawer);
+            QVERIFY2(shown->isAncestorOf(QApplication::focusWidget()), drawer);
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+            QVERIFY2(!shown->isVisible(), drawer);
+            QCOMPARE(QApplication::focusWidget(), focused);
+        }
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended() && b.run(0).steps.rows() == 4, 20000);
+    }
+
     void homeAndEndShowStepsAndChangeNoKnob() {
         WindowBench b;
         b.makeSmall(4);
