@@ -121,7 +121,7 @@ class PrecisionTest : public QObject {
         QVERIFY2(!place.empty(), first->text.c_str());
         const auto all = findings(run, 11);
         QVERIFY(std::any_of(all.begin(), all.end(), [&](const Finding& finding) {
-            return finding.text.ends_with("first at step 0: gradient of " + place);
+            return finding.text.ends_with("first at step 0, the gradient of " + place);
         }));
         QCOMPARE(scale.back(), std::ldexp(0x1p26, -static_cast<int>(overflows)));
         QVERIFY(!started(small_recipe(R"("precision": "bf16")")).header().steps.find("loss_scale"));
