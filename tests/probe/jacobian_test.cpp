@@ -210,15 +210,22 @@ class JacobianTest : public QObject {
     /// Each token depends on all others: blocks of the last one, and its layers in both layouts.
     void withoutAMask_data() {
         QTest::addColumn<int>("layout");
-        QTest::newRow("serial") << static_cast<int>(Layout::Serial);
-        QTest::newRow("parallel") << static_cast<int>(Layout::Parallel);
+        QTest::addColumn<int>("width");
+        for (const int width : {kWidth, 64}) {
+            QTest::addRow("serial, width %d", width) << static_cast<int>(Layout::Serial) << width;
+            QTest::addRow("parallel, width %d", width) << static_cast<int>(Layout::Parallel) << width;
+        }
     }
     void withoutAMask() {
         QFETCH(int, layout);
-        StackSpec spec = stack_of(Scheme::Pre, NormKind::LayerNorm, 12);
+        QFETCH(int, width);
+        constexpr int kTokens = 6;
+        StackSpec spec = stack_of(Scheme::Pre, NormKind::LayerNorm, kTokens);
+        spec.d_model = width;
+        spec.d_ff = 4 * width;
         spec.causal = false;
         spec.layout = static_cast<Layout>(layout);
-        const Batch batch = batch_of(2, 12);
+        const Batch batch = batch_of(2, kTokens);
         const auto model = model_of(spec, Weights::Trained, batch);
         ProbeInput<float> input(model, batch, pool, 0);
         const ProbeResult result = probe_jacobian(input);
@@ -226,11 +233,11 @@ class JacobianTest : public QObject {
         std::copy(model.parameters().begin(), model.parameters().end(), truth.parameters().begin());
         Tape<double> tape;
         truth.forward(batch, tape, pool);
+        const auto d = static_cast<std::size_t>(width);
         const auto same = [&](const char* name, std::size_t at, int begin, int end) {
-            const Vector exact = values_of(last_block(explicit_jacobian(truth, tape, begin, end), kWidth));
-            for (std::size_t i = 0; i < kWidth; ++i)
-                if (!(std::abs(array(result, name)[at * kWidth + i] - exact[i]) <= 1e-10 * exact[0]))
-                    return false;
+            const Vector exact = values_of(last_block(explicit_jacobian(truth, tape, begin, end), d));
+            for (std::size_t i = 0; i < d; ++i)
+                if (!(std::abs(array(result, name)[at * d + i] - exact[i]) <= 1e-10 * exact[0])) return false;
             return true;
         };
         for (int k = 0; k < 2 * kDepth && layout == static_cast<int>(Layout::Serial); ++k)
