@@ -90,6 +90,13 @@ void disturb(Transformer<float>& model) {
                     static_cast<float>(0.3 * std::sin(static_cast<double>(3 * i + t.offset)));
 }
 
+/// The same weights, without the probe's own conversion.
+Transformer<double> in_float64(const Transformer<float>& model) {
+    Transformer<double> truth(model.spec(), 1);
+    std::copy(model.parameters().begin(), model.parameters().end(), truth.parameters().begin());
+    return truth;
+}
+
 enum class Weights { Random, Disturbed, Trained, Bf16 };
 
 }  // namespace
@@ -153,9 +160,7 @@ class JacobianTest : public QObject {
         ProbeInput<float> input(model, batch, pool, 0);
         const ProbeResult result = probe_jacobian(input);
 
-        // The same weights in float64, without the probe's own conversion.
-        Transformer<double> truth(spec, 1);
-        std::copy(model.parameters().begin(), model.parameters().end(), truth.parameters().begin());
+        const Transformer<double> truth = in_float64(model);
         Tape<double> tape;
         truth.forward(batch, tape, pool);
         const std::size_t d = kWidth;
@@ -229,8 +234,7 @@ class JacobianTest : public QObject {
         const auto model = model_of(spec, Weights::Trained, batch);
         ProbeInput<float> input(model, batch, pool, 0);
         const ProbeResult result = probe_jacobian(input);
-        Transformer<double> truth(spec, 1);
-        std::copy(model.parameters().begin(), model.parameters().end(), truth.parameters().begin());
+        const Transformer<double> truth = in_float64(model);
         Tape<double> tape;
         truth.forward(batch, tape, pool);
         const auto d = static_cast<std::size_t>(width);

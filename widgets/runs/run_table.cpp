@@ -185,14 +185,20 @@ void RunTable::open() {
 }
 
 void RunTable::choose() {
-    if (const QTableWidgetItem* name = table_->item(table_->currentRow(), kName))
-        Q_EMIT runChosen(name->data(Qt::UserRole).toString());
+    if (const QString id = idAt(table_->currentRow()); !id.isEmpty()) Q_EMIT runChosen(id);
+}
+
+QString RunTable::idAt(int row) const {
+    const QTableWidgetItem* name = table_->item(row, kName);
+    return name ? name->data(Qt::UserRole).toString() : QString();
 }
 
 void RunTable::setRows(const std::vector<RunTableRow>& rows, const QString& selected) {
     title_->setText(rows.size() == 1 ? tr("1 run") : tr("%1 runs").arg(rows.size()));
     const Theme theme = themeOf(palette());
     const QSignalBlocker blocker(table_);
+    const QString current = selected == selected_ ? idAt(table_->currentRow()) : selected;
+    selected_ = selected;
     table_->setSortingEnabled(false);
     table_->setRowCount(static_cast<int>(rows.size()));
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -211,7 +217,7 @@ void RunTable::setRows(const std::vector<RunTableRow>& rows, const QString& sele
         table_->setColumnWidth(column, std::min(table_->columnWidth(column), 240));
     rows_ = rows;
     for (int row = 0; row < table_->rowCount(); ++row)
-        if (table_->item(row, kName)->data(Qt::UserRole).toString() == selected) table_->selectRow(row);
+        if (idAt(row) == current) table_->setCurrentCell(row, std::max(0, table_->currentColumn()));
 }
 
 QByteArray runTableCsv(const std::vector<RunTableRow>& rows) {

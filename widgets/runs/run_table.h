@@ -39,7 +39,7 @@ class RunTable : public Drawer {
 
     /// Shows it, with the table focused.
     void open();
-    /// The order by a column, and the row with the focus, are kept.
+    /// The order by a column is kept, and the current row until another run is selected.
     void setRows(const std::vector<RunTableRow>& rows, const QString& selected);
     QTableWidget* table() const { return table_; }
 
@@ -49,11 +49,13 @@ class RunTable : public Drawer {
 
   private:
     void choose();
+    QString idAt(int row) const;  ///< empty without such a row
 
     QLabel* title_;
     QTableWidget* table_;
     QPushButton* csv_;
     std::vector<RunTableRow> rows_;
+    QString selected_;
 };
 
 /// The table as CSV (RFC 4180), a line of names first; numbers in full, empty where there is none.

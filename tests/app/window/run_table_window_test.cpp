@@ -67,8 +67,17 @@ class RunTableWindowTest : public QObject {
             const double first = column(*table, 4)[0].toDouble(), second = column(*table, 4)[1].toDouble();
             QCOMPARE(first < second, order == Qt::AscendingOrder);
         }
-        // The order is kept as data arrive, and a row selects its own run.
-        drawer->setRows(rows, "b");
+        // The order is kept as data arrive, and the row that the arrow keys have reached; a row selects its
+        // run.
+        const QString selected = QString::fromStdString(b.lab().comparison().selectedRun().id);
+        drawer->setRows(rows, selected);
+        table->setFocus();
+        table->setCurrentCell(0, 0);
+        QTest::keyClick(table, Qt::Key_Down);
+        drawer->setRows(rows, selected);
+        QCOMPARE(table->currentRow(), 1);
+        drawer->setRows(rows, rows[2].id);
+        QCOMPARE(table->item(table->currentRow(), 0)->text(), rows[2].name);
         QVERIFY(column(*table, 4).last().isEmpty());
         const QString name = QString::fromStdString(b.run(0).name);
         const int row = int(column(*table, 0).indexOf(name));

@@ -4,6 +4,7 @@
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/pulse.h"
+#include "widgets/figures/panels/panel_registry.h"
 #include "widgets/findings/findings_band.h"
 #include "widgets/knobs/knob_panel.h"
 #include "widgets/knobs/knob_row.h"
@@ -24,6 +25,27 @@ using normscope::test::WindowBench;
 class StoryWindowTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void everyPageNamesAPanelThatExists() {
+        int pages = 0;
+        for (const Preset& file : stories())
+            for (const StoryStep& step : read_story(file.name, file.json).steps) {
+                if (step.panel.empty()) continue;
+                ++pages;
+                const auto& all = widgets::panels();
+                const auto panel =
+                    std::find_if(all.begin(), all.end(), [&](const auto& p) { return p.id == step.panel; });
+                QVERIFY2(panel != all.end(), step.panel.c_str());
+                for (const auto& [name, value] : step.options) {
+                    const auto option = std::find_if(panel->options.begin(), panel->options.end(),
+                                                     [&](const auto& o) { return o.key == name; });
+                    QVERIFY2(option != panel->options.end(), name.c_str());
+                    QVERIFY2(std::count(option->values.begin(), option->values.end(), value) == 1,
+                             value.c_str());
+                }
+            }
+        QVERIFY(pages > 40);
+    }
+
     void aStoryPutsItsRunsSideBySideAndIsUndone() {
         WindowBench b;
         const Story shown = read_story(stories()[1].name, stories()[1].json);
