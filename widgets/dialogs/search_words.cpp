@@ -87,6 +87,8 @@ constexpr Synonym kSynonyms[] = {
     {"dtype", "precision"},
     {"mixed precision", "precision|policy"},
     {"amp", "precision policy|precision"},
+    {"vit", "vision transformer"},
+    {"tiny-vit", "tiny vision transformer"},
     {"intervention", "raise ε"},
     {"interventions", "raise ε"},
     {"autocast", "precision policy|precision"},

@@ -19,6 +19,8 @@ namespace {
 /// What people of the field type, and the first entry that they should get (its beginning).
 const std::vector<std::pair<const char*, const char*>> kQueries = {
     {"intervention", "While training, raise ε"},
+    {"tiny-vit", "Preset: Tiny vision transformer"},
+    {"vit", "Preset: "},
     {"lr", "Knob: Learning rate"},
     {"learning rate", "Knob: Learning rate"},
     {"warmup", "Knob: Warm-up"},
