@@ -131,7 +131,9 @@ void Transformer<T>::build_tables() {
     for (std::size_t at = 0; at < table_.size(); at += kPiece)
         pieces.push_back({at, std::min(kPiece, table_.size() - at), false});
     for (const TensorInfo& tensor : table_.tensors())
-        if (tensor.layer < 0 || tensor.shape.size() < 2) sums.push_back({tensor.offset, tensor.count, false});
+        if (tensor.layer < 0 || tensor.shape.size() < 2)
+            for (std::size_t at = 0; at < tensor.count; at += kPiece)
+                sums.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
     pieces_.upload(*device_, pieces);
     sums_.upload(*device_, sums);
 }

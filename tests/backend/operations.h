@@ -500,6 +500,11 @@ template <class Verify>
 void all(const Verify& verify) {
     coefficients(verify);
     of_a_pass(verify);
+    // More chunks of rows than a block has warps; tokens and classes beyond one chunk, one warp's columns,
+    // one warp.
+    columns(verify, {40, 13, 5});
+    embeddings(verify, {13, 11, 133});
+    cross_entropy(verify, {1, 3, 1100});
     reductions(verify);
     clipping(verify);
     step_control(verify);

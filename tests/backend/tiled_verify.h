@@ -19,7 +19,7 @@ struct Verification {
     Rounding rounding = Rounding::None;
     PrecisionPolicy policy = PrecisionPolicy::Pure;
     double unit = 0;  ///< 0: T's machine epsilon
-    int stored_tokens = cuda::kStoredTokens;
+    int stored_tokens = EmulatedCudaDevice::kStoredTokens;
     std::uint64_t seeds = kSeeds;
 };
 

@@ -6,16 +6,19 @@ program and device:
     tests/gpu/steps.py equal  CLI [--backend cuda]   losses of the same recipe on both
     tests/gpu/steps.py resume CLI [--backend cuda]   CPU, killed; device, killed; CPU: the losses of one run
     tests/gpu/steps.py bench  CLI [--backend cuda]   normscope-cli bench --steps-only --large
+    tests/gpu/steps.py probes CLI [--backend cuda]   normscope-cli bench --only probe
 
 Exit status 1 where a row failed.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 # Recipe and settings, steps, the largest relative difference of a loss, first step and all. In the low formats a rounding
 # that falls to the other side changes the run, so that later steps only stay near.
@@ -34,7 +37,8 @@ RUNS = [
 
 
 def train_command(cli, recipe, settings, backend, out, *more):
-    command = [cli, "train", recipe, "--backend", backend, "--out", out, "--json", "--set", "validate.every=0", *more]
+    command = [cli, "train", recipe, "--backend", backend, "--out", out, "--json", "--set", "validate.every=0",
+               "--probes", "economy", *more]
     for setting in settings:
         command += ["--set", setting]
     return command
@@ -51,27 +55,38 @@ def difference(a, b):
 
 
 def trained(cli, recipe, settings, steps, backend, folder):
+    """Losses by step, and seconds."""
     out = os.path.join(folder, f"{backend}.h5".replace(":", "_"))
     command = train_command(cli, recipe, settings, backend, out, "--steps", str(steps))
+    start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError((done.stderr or done.stdout).strip().split("\n")[-1])
-    return losses_of(done.stdout)
+    return losses_of(done.stdout), time.monotonic() - start
+
+
+def on_cpu(cli, recipe, settings, steps):
+    # On the CPU TF32 does not exist: it is compared with float32.
+    plain = [s for s in settings if s != "precision=tf32"]
+    with tempfile.TemporaryDirectory() as folder:
+        return trained(cli, recipe, plain, steps, "cpu", folder)[0]
 
 
 def equal(cli, backend, steps_limit):
     failed = False
-    for recipe, settings, steps, first, later in RUNS:
+    # The references of later runs are computed while earlier ones are on the device.
+    pool = concurrent.futures.ThreadPoolExecutor(max(1, min(4, (os.cpu_count() or 1) // 4)))
+    references = [pool.submit(on_cpu, cli, recipe, settings, min(steps, steps_limit))
+                  for recipe, settings, steps, _, _ in RUNS]
+    for (recipe, settings, steps, first, later), reference in zip(RUNS, references):
         steps = min(steps, steps_limit)
         row = {"run": " ".join([recipe, *settings]), "steps": steps}
         try:
             with tempfile.TemporaryDirectory() as folder:
-                # On the CPU TF32 does not exist: it is compared with float32.
-                plain = [s for s in settings if s != "precision=tf32"]
-                wanted = trained(cli, recipe, plain, steps, "cpu", folder)
-                found = trained(cli, recipe, settings, steps, backend, folder)
+                found, seconds = trained(cli, recipe, settings, steps, backend, folder)
+            wanted = reference.result()
             errors = [difference(found.get(k), wanted[k]) for k in sorted(wanted)]
-            row |= {"first": errors[0], "largest": max(errors), "allowed": later,
+            row |= {"s": seconds, "first": errors[0], "ten": max(errors[:10]), "largest": max(errors), "allowed": later,
                     "passed": len(found) == len(wanted) == steps and errors[0] <= first and max(errors) <= later}
         except RuntimeError as error:
             row |= {"passed": False, "error": str(error)}
@@ -97,7 +112,7 @@ def resume(cli, backend):
     settings = ["checkpoint.every=5", "stack.depth=4"]
     steps = 60
     with tempfile.TemporaryDirectory() as folder:
-        wanted = trained(cli, "pre-ln", settings, steps, "cpu", folder)
+        wanted, _ = trained(cli, "pre-ln", settings, steps, "cpu", folder)
         out = os.path.join(folder, "resumed.h5")
         more = ["--steps", str(steps)]
         found = killed_after(train_command(cli, "pre-ln", settings, "cpu", out, *more), 22)
@@ -113,14 +128,13 @@ def resume(cli, backend):
     return not passed
 
 
-def bench(cli, backend, only):
-    command = [cli, "bench", "--backend", backend, "--steps-only", "--large", "--json", "--only", only]
-    return subprocess.run(command).returncode != 0
+def bench(cli, backend, *more):
+    return subprocess.run([cli, "bench", "--backend", backend, "--json", *more]).returncode != 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["equal", "resume", "bench"])
+    parser.add_argument("part", choices=["equal", "resume", "bench", "probes"])
     parser.add_argument("cli")
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--steps", type=int, default=200, help="at most, of equal")
@@ -130,8 +144,10 @@ def main():
         failed = equal(given.cli, given.backend, given.steps)
     elif given.part == "resume":
         failed = resume(given.cli, given.backend)
+    elif given.part == "bench":
+        failed = bench(given.cli, given.backend, "--steps-only", "--large", "--only", given.only)
     else:
-        failed = bench(given.cli, given.backend, given.only)
+        failed = bench(given.cli, given.backend, "--only", "probe")
     sys.exit(1 if failed else 0)
 
 

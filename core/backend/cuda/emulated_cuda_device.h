@@ -25,8 +25,11 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
     /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
     /// themselves).
+    /// Longer sequences are attended in tiles where the tape has no probabilities: on the host short maps are
+    /// cheaper than tiles of short maps.
+    static constexpr int kStoredTokens = 512;
     /// stored_tokens: up to which length attention keeps its probabilities.
-    explicit EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens = cuda::kStoredTokens);
+    explicit EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens = kStoredTokens);
     ~EmulatedCudaDevice() override;
 
     DeviceCapabilities capabilities() const override;

@@ -5,7 +5,7 @@
 // from the emulated grid (emulator.h). Kernels are written once and must keep to what both know: threadIdx,
 // blockIdx, blockDim, gridDim, __syncthreads, __syncthreads_count, __syncwarp, __threadfence, __shfl_sync,
 // __shfl_xor_sync, __shfl_down_sync,
-// __ballot_sync, __any_sync, __all_sync, warp_reduce, atomicAdd, atomicMax, atomicInc, atomicExch, the
+// __ballot_sync, __any_sync, __all_sync, __ffs, warp_reduce, atomicAdd, atomicMax, atomicInc, atomicExch, the
 // functions of tensor_core.h, and
 //
 //   NORMSCOPE_SHARED(float, tile, 256);        an array of the block's shared memory
@@ -95,6 +95,7 @@ __device__ inline T warp_reduce(T value, Op op) {
 #define __ballot_sync(...) ::normscope::grid::ballot(NORMSCOPE_PLACE, __VA_ARGS__)
 #define __any_sync(mask, flag) (::normscope::grid::ballot(NORMSCOPE_PLACE, mask, flag) != 0)
 #define __all_sync(mask, flag) (::normscope::grid::ballot(NORMSCOPE_PLACE, mask, flag) == (mask))
+#define __ffs(bits) __builtin_ffs(bits)
 
 // Of the emulator itself, in a source whose accesses are checked.
 #define NORMSCOPE_UNCHECKED __attribute__((no_sanitize("thread")))

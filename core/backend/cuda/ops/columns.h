@@ -6,34 +6,46 @@
 
 namespace normscope::cuda {
 
-inline constexpr unsigned kColumnThreads = 128;
-inline constexpr int kChunkRows = 64;
+/// A block adds 32 neighbouring columns, a warp for every kColumnWarps-th row of its chunk.
+inline constexpr int kColumnWarps = 8, kChunkRows = 64;
 
-/// One thread per column and chunk of rows: the chunk's sum, rows in order.
+/// The sum of term(r, column) over rows first, first + kColumnWarps, … < end, and of these sums over the
+/// block's warps in order: of the block's first warp alone.
+template <class T, class Term>
+__device__ inline T block_column_sum(int first, int end, int d, int column, Term term) {
+    NORMSCOPE_SHARED(T, sums, 32 * kColumnWarps);
+    const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+    T sum = 0;
+    if (column < d)
+        for (int r = first + warp; r < end; r += kColumnWarps) sum += term(r, column);
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (warp > 0) return sum;
+    for (int w = 1; w < kColumnWarps; ++w) sum += sums[w * 32 + lane];
+    return sum;
+}
+
 template <class T, class Term>
 __global__ void column_chunks_kernel(int rows, int d, Term term, T* partial) {
-    const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-    if (column >= d) return;
+    const int column = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
     const int first = static_cast<int>(blockIdx.y) * kChunkRows;
     const int end = first + kChunkRows < rows ? first + kChunkRows : rows;
-    T sum = 0;
-    for (int r = first; r < end; ++r) sum += term(r, column);
-    partial[static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(d) +
-            static_cast<std::size_t>(column)] = sum;
+    const T sum = block_column_sum<T>(first, end, d, column, term);
+    if (threadIdx.x < 32 && column < d)
+        partial[static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(d) +
+                static_cast<std::size_t>(column)] = sum;
 }
 
 template <class T>
-struct AddChunks {
-    int chunks;
-    std::size_t d;
-    const T* partial;
-    T* sums;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t column) const {
-        T sum = sums[column];
-        for (int k = 0; k < chunks; ++k) sum += partial[static_cast<std::size_t>(k) * d + column];
-        sums[column] = sum;
-    }
-};
+__global__ void add_chunks_kernel(int chunks, int d, const T* partial, T* sums) {
+    const int column = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
+    const auto chunk = [=](int k, int c) {
+        return partial[static_cast<std::size_t>(k) * static_cast<std::size_t>(d) +
+                       static_cast<std::size_t>(c)];
+    };
+    const T sum = block_column_sum<T>(0, chunks, d, column, chunk);
+    if (threadIdx.x < 32 && column < d) sums[column] += sum;
+}
 
 template <class T>
 template <class Term>
@@ -41,12 +53,11 @@ void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* 
     if (rows == 0 || d == 0) return;
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
     T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
-    const unsigned threads = std::min(kColumnThreads, whole_warps(static_cast<unsigned>(d)));
-    run(name, column_chunks_kernel<T, Term>,
-        grid::Shape{{blocks_for(static_cast<std::size_t>(d), threads), chunks}, {threads}}, rows, d, term,
+    const unsigned columns = blocks_for(static_cast<std::size_t>(d), 32), threads = 32 * kColumnWarps;
+    run(name, column_chunks_kernel<T, Term>, grid::Shape{{columns, chunks}, {threads}}, rows, d, term,
         partial);
-    each(name, static_cast<std::size_t>(d),
-         AddChunks<T>{static_cast<int>(chunks), static_cast<std::size_t>(d), partial, sums});
+    run(name, add_chunks_kernel<T>, grid::Shape{{columns}, {threads}}, static_cast<int>(chunks), d, partial,
+        sums);
 }
 
 template <class T>

@@ -22,16 +22,23 @@ __global__ void each_kernel(std::size_t count, Body body) {
         body(i);
 }
 
-/// One block for each of the pieces first, first + 1, …; step(i, constants) for each of its entries, with
-/// constants = step.constants(whether it decays). Nothing where it has a clipping
-/// factor and that is kNoUpdate.
+/// kBlocksPerPiece blocks for each of the pieces first, first + 1, …; step(i, constants) for each of its
+/// entries, with constants = step.constants(whether it decays). Nothing where it has a clipping factor and
+/// that is kNoUpdate.
 template <class Step>
 __global__ void pieces_kernel(const ArenaPiece* pieces, int first, Step step) {
     if constexpr (requires { step.clip; })
         if (*step.clip == kNoUpdate) return;
     const ArenaPiece piece = pieces[first + static_cast<int>(blockIdx.x)];
     const auto constants = step.constants(piece.decays);
-    for (std::size_t i = threadIdx.x; i < piece.count; i += blockDim.x) step(piece.offset + i, constants);
+    const std::size_t stride = static_cast<std::size_t>(gridDim.y) * blockDim.x;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.y) * blockDim.x + threadIdx.x; i < piece.count;
+         i += stride)
+        step(piece.offset + i, constants);
+}
+inline constexpr unsigned kBlocksPerPiece = 16;  // 4 entries per thread of a piece of 2¹⁴
+inline grid::Shape blocks_of_pieces(int pieces) {
+    return {{static_cast<unsigned>(pieces), kBlocksPerPiece}, {kThreads}};
 }
 inline grid::Shape one_block_each(int pieces) {
     return {{static_cast<unsigned>(pieces)}, {kThreads}};

@@ -113,7 +113,7 @@ struct SoftCapVjp {
         row::soft_cap_derivative<Serial<T>>(1, cap, y + i, g + i, out + i);
     }
 };
-/// One block per piece of an arena.
+/// Of the pieces of an arena.
 template <class T>
 struct Zero {
     T* arena;
@@ -139,7 +139,7 @@ void CudaElementwiseOps<T>::copy(std::size_t count, const T* from, T* to) {
 }
 template <class T>
 void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
-    if (count > 0) run("zero", pieces_kernel<Zero<T>>, one_block_each(count), pieces, 0, Zero<T>{arena});
+    if (count > 0) run("zero", pieces_kernel<Zero<T>>, blocks_of_pieces(count), pieces, 0, Zero<T>{arena});
 }
 
 template <class T>

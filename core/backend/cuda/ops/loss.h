@@ -2,6 +2,7 @@
 // Included by cuda_ops_float.cpp and cuda_ops_double.cpp: embeddings and the cross-entropy.
 #pragma once
 
+#include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/cuda/launch/warp.h"
 #include "core/backend/cuda/ops/elementwise.h"
 #include "core/backend/row/cross_entropy.h"
@@ -35,40 +36,96 @@ struct PositionGradient {
     }
 };
 
-/// One warp per row. The first row of a token adds all rows of this token, in order: every entry of the table
-/// is written by one warp.
-template <class T>
-__global__ void token_gradient_kernel(int rows, int d, const std::int32_t* tokens, const T* dx, T* dtable) {
-    const int first = row_of_warp();
-    if (first >= rows) return;
-    const int lane = Warp<T>::lane();
-    const std::int32_t token = tokens[first];
-    for (int r = 0; r < first; r += 32) {
-        const bool same = r + lane < first && tokens[r + lane] == token;
-        if (__any_sync(0xffffffffu, same)) return;
+/// The gradient of a token's row of the table is added chunk by chunk of so many rows, so that a frequent
+/// token, a fifth of all rows in a short text, is no one warp's work.
+inline constexpr int kTokenRows = 128;
+
+/// The first row with `token` of begin, … end − 1, at most kTokenRows; end where there is none. Of a whole
+/// warp.
+__device__ inline int first_row_of(std::int32_t token, const std::int32_t* tokens, int begin, int end) {
+    constexpr int loads = kTokenRows / 32;  // all in flight before the first vote
+    bool same[loads];
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    NORMSCOPE_UNROLL
+    for (int k = 0; k < loads; ++k) {
+        const int r = begin + 32 * k + lane;
+        same[k] = r < end && tokens[r] == token;
     }
-    T* to = dtable + static_cast<std::size_t>(token) * static_cast<std::size_t>(d);
-    for (int r = first; r < rows; r += 32) {
-        const bool same = r + lane < rows && tokens[r + lane] == token;
-        const unsigned found = __ballot_sync(0xffffffffu, same);
-        for (int k = 0; k < 32; ++k) {
-            if (!(found >> k & 1u)) continue;
-            const T* from = dx + static_cast<std::size_t>(r + k) * static_cast<std::size_t>(d);
-            for (int column = lane; column < d; column += 32) to[column] += from[column];
-        }
+    int first = end;
+    NORMSCOPE_UNROLL
+    for (int k = loads - 1; k >= 0; --k)
+        if (const unsigned found = __ballot_sync(0xffffffffu, same[k]))
+            first = begin + 32 * k + __ffs(static_cast<int>(found)) - 1;
+    return first;
+}
+
+/// One warp per row. The first row of a token in its chunk gets the sum of dx over the chunk's rows of this
+/// token, in order; the others of `partial` [rows, d] are not written.
+template <class T>
+__global__ void token_chunks_kernel(int rows, int d, const std::int32_t* tokens, const T* dx, T* partial) {
+    const int row = row_of_warp();
+    if (row >= rows) return;
+    const int begin = row / kTokenRows * kTokenRows;
+    const int end = begin + kTokenRows < rows ? begin + kTokenRows : rows;
+    const std::int32_t token = tokens[row];
+    if (first_row_of(token, tokens, begin, row) < row) return;
+    for (int column = Warp<T>::lane(); column < d; column += 32) {
+        T sum = 0;
+        for (int r = row; r < end; ++r)
+            if (tokens[r] == token)
+                sum += dx[static_cast<std::size_t>(r) * static_cast<std::size_t>(d) +
+                          static_cast<std::size_t>(column)];
+        partial[static_cast<std::size_t>(row) * static_cast<std::size_t>(d) +
+                static_cast<std::size_t>(column)] = sum;
     }
 }
 
+/// Columns of one warp.
+inline constexpr int kTokenColumns = 128;
+
+/// One warp per row and kTokenColumns columns. The first row of a token adds the sums of its chunks, in
+/// order: every entry of the table is written by one warp.
 template <class T>
+__global__ void token_gradient_kernel(int rows, int d, const std::int32_t* tokens, const T* partial,
+                                      T* dtable) {
+    const int row = row_of_warp();
+    if (row >= rows) return;
+    const std::int32_t token = tokens[row];
+    for (int begin = 0; begin < row; begin += kTokenRows) {
+        const int end = begin + kTokenRows < row ? begin + kTokenRows : row;
+        if (first_row_of(token, tokens, begin, end) < end) return;
+    }
+    constexpr int columns = kTokenColumns / 32;
+    const int column = static_cast<int>(blockIdx.y) * kTokenColumns + Warp<T>::lane();
+    T sums[columns]{};
+    for (int begin = row / kTokenRows * kTokenRows; begin < rows; begin += kTokenRows) {
+        const int end = begin + kTokenRows < rows ? begin + kTokenRows : rows;
+        const int first = first_row_of(token, tokens, begin, end);
+        if (first == end) continue;
+        const T* from = partial + static_cast<std::size_t>(first) * static_cast<std::size_t>(d);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < columns; ++k)
+            if (column + 32 * k < d) sums[k] += from[column + 32 * k];
+    }
+    T* to = dtable + static_cast<std::size_t>(token) * static_cast<std::size_t>(d);
+    NORMSCOPE_UNROLL
+    for (int k = 0; k < columns; ++k)
+        if (column + 32 * k < d) to[column + 32 * k] += sums[k];
+}
+
+/// Each row by the lanes of L.
+template <class L, class T>
 __global__ void cross_entropy_kernel(int rows, int V, const T* logits, const std::int32_t* targets,
                                      const T* scale, T z, T* losses, T* dlogits) {
-    const int r = row_of_warp();
+    const int r = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / static_cast<unsigned>(L::size));
     if (r >= rows) return;
     const std::size_t at = static_cast<std::size_t>(r) * static_cast<std::size_t>(V);
-    const T loss = row::cross_entropy<Warp<T>>(logits + at, V, targets[r], dlogits ? value_of(scale) : T(1),
-                                               z, dlogits ? dlogits + at : nullptr);
-    if (Warp<T>::lane() == 0) losses[r] = loss;
+    const T loss = row::cross_entropy<L>(logits + at, V, targets[r], dlogits ? value_of(scale) : T(1), z,
+                                         dlogits ? dlogits + at : nullptr);
+    if (L::lane() == 0) losses[r] = loss;
 }
+/// Rows of more entries have a block each.
+inline constexpr int kWarpClasses = 1024;
 
 template <class T>
 void CudaLayerOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
@@ -85,8 +142,12 @@ void CudaLayerOps<T>::embedding_vjp(int sequences, int length, int d, const std:
                                     int vocab, T* dtable, int context, T* dpositions) {
     const int rows = sequences * length;
     if (rows == 0) return;
-    run("token_gradient", token_gradient_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows, d,
-        tokens, dx, dtable);
+    T* const partial = work(Work::Columns, area(rows, d));
+    grid::Shape shape = one_warp_each(static_cast<std::size_t>(rows));
+    run("token_chunks", token_chunks_kernel<T>, shape, rows, d, tokens, dx, partial);
+    shape.grid.y = blocks_for(static_cast<std::size_t>(d), kTokenColumns);
+    run("token_gradient", token_gradient_kernel<T>, shape, rows, d, tokens, static_cast<const T*>(partial),
+        dtable);
     round_pure(area(vocab, d), dtable);
     if (!dpositions) return;
     each("position_gradient", area(length, d),
@@ -99,8 +160,13 @@ template <class T>
 void CudaElementwiseOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets,
                                           const T* scale, T z, T* losses, T* dlogits) {
     if (R == 0) return;
-    run("cross_entropy", cross_entropy_kernel<T>, one_warp_each(static_cast<std::size_t>(R)), R, V, logits,
-        targets, scale, z, losses, dlogits);
+    if (V <= kWarpClasses)
+        run("cross_entropy", cross_entropy_kernel<Warp<T>, T>, one_warp_each(static_cast<std::size_t>(R)), R,
+            V, logits, targets, scale, z, losses, dlogits);
+    else
+        run("cross_entropy", cross_entropy_kernel<Block<T>, T>,
+            grid::Shape{{static_cast<unsigned>(R)}, {static_cast<unsigned>(kBlockLanes)}}, R, V, logits,
+            targets, scale, z, losses, dlogits);
     if (dlogits) round_pure(area(R, V), dlogits);
 }
 

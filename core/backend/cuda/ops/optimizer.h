@@ -190,21 +190,21 @@ template <class T>
 void CudaStepOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                            const double* clip, const T* g, T* p, T* m, T* v) {
     if (end > first)
-        run("adamw", pieces_kernel<AdamW<T>>, one_block_each(end - first), pieces, first,
+        run("adamw", pieces_kernel<AdamW<T>>, blocks_of_pieces(end - first), pieces, first,
             AdamW<T>{n, clip, g, p, m, v});
 }
 template <class T>
 void CudaStepOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                           const double* clip, const T* g, T* p, T* m, T* v) {
     if (end > first)
-        run("adam", pieces_kernel<Adam<T>>, one_block_each(end - first), pieces, first,
+        run("adam", pieces_kernel<Adam<T>>, blocks_of_pieces(end - first), pieces, first,
             Adam<T>{n, clip, g, p, m, v});
 }
 template <class T>
 void CudaStepOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                          const double* clip, const T* g, T* p, T* m) {
     if (end > first)
-        run("sgd", pieces_kernel<Sgd<T>>, one_block_each(end - first), pieces, first,
+        run("sgd", pieces_kernel<Sgd<T>>, blocks_of_pieces(end - first), pieces, first,
             Sgd<T>{n, clip, g, p, m});
 }
 

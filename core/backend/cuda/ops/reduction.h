@@ -4,6 +4,7 @@
 // alone.
 #pragma once
 
+#include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/cuda/ops/each.h"
 
 #include <cstdint>
@@ -132,18 +133,26 @@ struct Shards {
     int count;
 };
 
-/// total = Σ shards at each piece, and its Σ total².
+/// total = Σ shards at each piece, and its Σ total². total may be the only shard, or null.
 template <class T>
 __global__ void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T> shards, T* total,
                                   double* squares) {
     const int i = first + static_cast<int>(blockIdx.x);
     const ArenaPiece piece = pieces[i];
     double sum_of_squares = 0;
-    for (std::size_t k = threadIdx.x; k < piece.count; k += kThreads) {
-        T sum = shards.at[0][piece.offset + k];
-        for (int s = 1; s < shards.count; ++s) sum += shards.at[s][piece.offset + k];
-        if (total) total[piece.offset + k] = sum;
-        sum_of_squares += static_cast<double>(sum) * static_cast<double>(sum);
+    if (shards.count == 1 && (!total || total == shards.at[0])) {
+        // No store lies between the loads, so that several are in flight.
+        const T* x = shards.at[0] + piece.offset;
+        NORMSCOPE_UNROLL_BY(8)
+        for (std::size_t k = threadIdx.x; k < piece.count; k += kThreads)
+            sum_of_squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+    } else {
+        for (std::size_t k = threadIdx.x; k < piece.count; k += kThreads) {
+            T sum = shards.at[0][piece.offset + k];
+            for (int s = 1; s < shards.count; ++s) sum += shards.at[s][piece.offset + k];
+            if (total) total[piece.offset + k] = sum;
+            sum_of_squares += static_cast<double>(sum) * static_cast<double>(sum);
+        }
     }
     sum_of_squares = block_reduce<Sum>(sum_of_squares);
     if (threadIdx.x == 0) squares[i] = sum_of_squares;

@@ -2,7 +2,7 @@
 // Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid.
 #pragma once
 
-#include "core/backend/cuda/tiled/unroll.h"
+#include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/grid/grid.h"
 #include "core/backend/shared/low_precision.h"
 

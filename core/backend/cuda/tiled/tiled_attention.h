@@ -39,10 +39,9 @@ class TiledAttention {
 
 /// Heads of at most this size.
 inline constexpr int kTiledHead = 256;
-/// Sequences of at most this length keep their probabilities, as one tape for probes does: with heads of 64
-/// they are then at most half of the numbers that a layer's tape has besides them (about 14·d a token,
-/// against n·heads), and GEMM of whole maps is faster than tiles of short ones.
-inline constexpr int kStoredTokens = 512;
+/// A card trains without stored probabilities at every length: the GEMMs of one head's short maps are
+/// launches of about 8 µs each, where one launch of tiles serves all heads.
+inline constexpr int kStoredTokens = 0;
 
 /// With these operands; None: float32.
 const TiledAttention& tiled_attention(Rounding operands);
