@@ -40,24 +40,41 @@ struct PositionGradient {
 /// token, a fifth of all rows in a short text, is no one warp's work.
 inline constexpr int kTokenRows = 128;
 
-/// The first row with `token` of begin, … end − 1, at most kTokenRows; end where there is none. Of a whole
-/// warp.
-__device__ inline int first_row_of(std::int32_t token, const std::int32_t* tokens, int begin, int end) {
-    constexpr int loads = kTokenRows / 32;  // all in flight before the first vote
-    bool same[loads];
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    NORMSCOPE_UNROLL
-    for (int k = 0; k < loads; ++k) {
-        const int r = begin + 32 * k + lane;
-        same[k] = r < end && tokens[r] == token;
+/// Which of the rows begin, … end − 1, at most kTokenRows, have a token: a bit each.
+struct TokenRows {
+    static constexpr int words = kTokenRows / 32;
+    unsigned found[words];
+
+    /// Of a whole warp.
+    __device__ TokenRows(std::int32_t token, const std::int32_t* tokens, int begin, int end) {
+        bool same[words];  // all loads are in flight before the first vote
+        const int lane = static_cast<int>(threadIdx.x % 32);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < words; ++k) {
+            const int r = begin + 32 * k + lane;
+            same[k] = r < end && tokens[r] == token;
+        }
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < words; ++k) found[k] = __ballot_sync(0xffffffffu, same[k]);
     }
-    int first = end;
-    NORMSCOPE_UNROLL
-    for (int k = loads - 1; k >= 0; --k)
-        if (const unsigned found = __ballot_sync(0xffffffffu, same[k]))
-            first = begin + 32 * k + __ffs(static_cast<int>(found)) - 1;
-    return first;
-}
+    /// body(row − begin) in order.
+    template <class Body>
+    __device__ void each(const Body& body) const {
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < words; ++k)
+            for (unsigned left = found[k]; left; left &= left - 1)
+                body(32 * k + __ffs(static_cast<int>(left)) - 1);
+    }
+    /// Row − begin of the first; kTokenRows where there is none.
+    __device__ int first() const {
+        int row = kTokenRows;
+        NORMSCOPE_UNROLL
+        for (int k = words - 1; k >= 0; --k)
+            if (found[k]) row = 32 * k + __ffs(static_cast<int>(found[k])) - 1;
+        return row;
+    }
+    __device__ bool any() const { return first() < kTokenRows; }
+};
 
 /// One warp per row. The first row of a token in its chunk gets the sum of dx over the chunk's rows of this
 /// token, in order; the others of `partial` [rows, d] are not written.
@@ -66,17 +83,15 @@ __global__ void token_chunks_kernel(int rows, int d, const std::int32_t* tokens,
     const int row = row_of_warp();
     if (row >= rows) return;
     const int begin = row / kTokenRows * kTokenRows;
-    const int end = begin + kTokenRows < rows ? begin + kTokenRows : rows;
-    const std::int32_t token = tokens[row];
-    if (first_row_of(token, tokens, begin, row) < row) return;
+    const TokenRows same(tokens[row], tokens, begin, begin + kTokenRows < rows ? begin + kTokenRows : rows);
+    if (begin + same.first() < row) return;
+    const auto at = [d](int r, int column) {
+        return static_cast<std::size_t>(r) * static_cast<std::size_t>(d) + static_cast<std::size_t>(column);
+    };
     for (int column = Warp<T>::lane(); column < d; column += 32) {
         T sum = 0;
-        for (int r = row; r < end; ++r)
-            if (tokens[r] == token)
-                sum += dx[static_cast<std::size_t>(r) * static_cast<std::size_t>(d) +
-                          static_cast<std::size_t>(column)];
-        partial[static_cast<std::size_t>(row) * static_cast<std::size_t>(d) +
-                static_cast<std::size_t>(column)] = sum;
+        same.each([&](int r) { sum += dx[at(begin + r, column)]; });
+        partial[at(row, column)] = sum;
     }
 }
 
@@ -91,18 +106,18 @@ __global__ void token_gradient_kernel(int rows, int d, const std::int32_t* token
     const int row = row_of_warp();
     if (row >= rows) return;
     const std::int32_t token = tokens[row];
-    for (int begin = 0; begin < row; begin += kTokenRows) {
-        const int end = begin + kTokenRows < row ? begin + kTokenRows : row;
-        if (first_row_of(token, tokens, begin, end) < end) return;
-    }
+    for (int begin = 0; begin < row; begin += kTokenRows)
+        if (TokenRows(token, tokens, begin, begin + kTokenRows < row ? begin + kTokenRows : row).any())
+            return;
     constexpr int columns = kTokenColumns / 32;
     const int column = static_cast<int>(blockIdx.y) * kTokenColumns + Warp<T>::lane();
     T sums[columns]{};
     for (int begin = row / kTokenRows * kTokenRows; begin < rows; begin += kTokenRows) {
         const int end = begin + kTokenRows < rows ? begin + kTokenRows : rows;
-        const int first = first_row_of(token, tokens, begin, end);
-        if (first == end) continue;
-        const T* from = partial + static_cast<std::size_t>(first) * static_cast<std::size_t>(d);
+        const TokenRows same(token, tokens, begin, end);
+        if (!same.any()) continue;
+        const T* from =
+            partial + static_cast<std::size_t>(begin + same.first()) * static_cast<std::size_t>(d);
         NORMSCOPE_UNROLL
         for (int k = 0; k < columns; ++k)
             if (column + 32 * k < d) sums[k] += from[column + 32 * k];
