@@ -4,6 +4,7 @@
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
 #include "app/lab/state/replay_points.h"
+#include "app/lab/state/run_length.h"
 #include "app/lab/training_control.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/checkpoints/replay.h"
@@ -139,15 +140,7 @@ void Forks::begin(Fork&& fork, const CheckpointPtr& checkpoint) {
             {checkpoint->step - 1, "fork",
              "of " + fork.parent_name + " at step " + std::to_string(checkpoint->step)});
     const Recipe moved = run.recipe;
-    if (fork.more_steps > 0) {
-        Recipe recorded = history->recipe.value("run " + run.id);
-        const int before = recorded.train.steps;
-        recorded.train.steps = static_cast<int>(checkpoint->step) + fork.more_steps;
-        run.recipe.train.steps = recorded.train.steps;
-        history->recipe = recorded;
-        history->events.push_back({checkpoint->step - 1, kLengthEvent,
-                                   std::to_string(before) + " → " + std::to_string(recorded.train.steps)});
-    }
+    if (fork.more_steps > 0) planSteps(run, *history, static_cast<int>(checkpoint->step) + fork.more_steps);
     run.data = history;
     run.preview.reset();
     run.pinned = false;

@@ -4,6 +4,7 @@
 #include "app/lab/devices.h"
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
+#include "app/lab/state/run_length.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/session/recording/recovery.h"
 
@@ -79,6 +80,8 @@ void TrainingControl::play() {
         startAsNewRun();
     else if (act == Act::ResumeEnded)
         resumeRuns(ended);
+    else if (act == Act::MoreSteps)
+        trainFurther();
     else if (act == Act::Follow)
         Q_EMIT state_.problem(tr("Another process trains: its runs are shown live"));
     else if (act == Act::None)
@@ -101,7 +104,23 @@ TrainingControl::Act TrainingControl::nextAct() const {
     if (state_.now.changesPending()) return Act::StartAsNew;
     if (ended) return Act::ResumeEnded;
     if (fresh) return Act::Train;  // which states what they lack
+    if (moreSteps() > 0) return Act::MoreSteps;
     return followed ? Act::Follow : Act::None;
+}
+
+int TrainingControl::moreSteps() const {
+    int fewest = 0;
+    for (const LabRun& run : state_.now.runs)
+        if (const int steps = furtherSteps(run); steps > 0)
+            fewest = fewest > 0 ? std::min(fewest, steps) : steps;
+    return fewest;
+}
+
+void TrainingControl::trainFurther(const std::string& backend) {
+    std::vector<std::string> ids;
+    for (const LabRun& run : state_.now.runs)
+        if (furtherSteps(run) > 0) ids.push_back(run.id);
+    resume(ids, backend, moreSteps());
 }
 
 void TrainingControl::pause() {
@@ -145,6 +164,8 @@ void TrainingControl::startAsNewRun() {
 
 void TrainingControl::applyStartRejected(quint64 token, const QString& id, const QString& message) {
     if (!state_.training.rejected(token, id.toStdString(), state_.now)) return;
+    if (LabRun* run = state_.now.find(id.toStdString()); run && run->data->outcome.state != RunState::Running)
+        if (run->lastStep() + 1 < run->live.train.steps && !run->resumable()) planRecordedSteps(*run);
     Q_EMIT state_.runsChanged();
     Q_EMIT state_.trainingChanged();
     Q_EMIT state_.problem(message);
@@ -163,12 +184,22 @@ std::vector<std::pair<std::string, QString>> TrainingControl::failedRuns() const
     return failed;
 }
 
+bool TrainingControl::belongs(const LabRun& run, const Resumption& resumption) {
+    return resumption.more_steps > 0 ? furtherSteps(run) > 0 : run.resumable();
+}
+
 void TrainingControl::resumeRuns(const std::vector<std::string>& ids, const std::string& backend) {
+    resume(ids, backend, 0);
+}
+
+void TrainingControl::resume(const std::vector<std::string>& ids, const std::string& backend,
+                             int more_steps) {
     auto resumption = std::make_shared<Resumption>();
     resumption->backend = backend;
+    resumption->more_steps = more_steps;
     for (const std::string& id : ids) {
         const LabRun* run = state_.now.find(id);
-        if (!run || !run->resumable()) continue;
+        if (!run || !belongs(*run, *resumption)) continue;
         if (resumptions_.any([&](const ResumedRun& resumed) { return resumed.id == id; })) continue;
         if (run->data->unread) {
             Q_EMIT state_.problem(notReadYet(state_.now));
@@ -191,15 +222,21 @@ void TrainingControl::resumeRuns(const std::vector<std::string>& ids, const std:
 void TrainingControl::beginResumed(const Resumption& resumption) {
     std::vector<RunPlan> plans;
     Training::Data before;
+    const std::vector<LabRun> shorter = state_.now.runs;
     for (const auto& [id, checkpoint] : resumption.runs) {
         LabRun* run = state_.now.find(id);
-        if (!run || !run->resumable()) continue;  // removed or resumed since
+        if (!run || !belongs(*run, resumption)) continue;  // removed, resumed or changed since
         before[id] = run->data;
-        RunPlan plan = planOf(*run);
         if (checkpoint) {
             auto history = std::make_shared<RunData>(*run->data);
             cut_after(*history, checkpoint->step - 1);
+            if (resumption.more_steps > 0)
+                planSteps(*run, *history, static_cast<int>(checkpoint->step) + resumption.more_steps);
             run->data = history;
+        }
+        RunPlan plan = planOf(*run);
+        if (checkpoint) {
+            const auto& history = run->data;
             plan.recipe = history->recipe.value("run " + id);
             plan.recipe.watch = run->live.watch;
             plan.recipe.interventions = run->live.interventions;
@@ -215,7 +252,9 @@ void TrainingControl::beginResumed(const Resumption& resumption) {
         plan.backend = resumption.backend;
         plans.push_back(std::move(plan));
     }
-    if (!plans.empty()) begin(std::move(plans), std::move(before));
+    if (plans.empty()) return;
+    if (resumption.more_steps > 0) edits_.push(shorter, tr("%1 more steps").arg(resumption.more_steps));
+    begin(std::move(plans), std::move(before));
 }
 
 /// Null: unreadable, which was reported.

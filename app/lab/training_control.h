@@ -33,10 +33,13 @@ class TrainingControl : public QObject {
         Train,        ///< the runs that are not trained
         StartAsNew,   ///< the runs whose knobs have changed since
         ResumeEnded,  ///< the runs that were stopped or failed before their last step
+        MoreSteps,    ///< moreSteps() more of the runs that have ended at their last step
         Follow,       ///< nothing here: another process trains
         None          ///< every run has ended
     };
     Act nextAct() const;
+    /// Of Act::MoreSteps: as many as those runs were planned with at first, of several the fewest; else 0.
+    int moreSteps() const;
     void play();
     void pause();
     void togglePlay();
@@ -51,6 +54,9 @@ class TrainingControl : public QObject {
     /// each in its recording; on that device, empty: the chosen one. They start together, when all of their
     /// checkpoints are read.
     void resumeRuns(const std::vector<std::string>& ids, const std::string& backend = {});
+    /// Trains moreSteps() more of every run that has ended at its last step, each in its recording; on that
+    /// device, empty: the chosen one. Undo restores the plan and keeps the rows.
+    void trainFurther(const std::string& backend = {});
     /// Ids of the runs that failed, and a line on each.
     std::vector<std::pair<std::string, QString>> failedRuns() const;
 
@@ -62,6 +68,7 @@ class TrainingControl : public QObject {
     /// Runs that are resumed together, once the checkpoints of all are read.
     struct Resumption {
         std::string backend;
+        int more_steps = 0;  ///< 0: up to their last step
         std::size_t unread = 0;
         std::vector<std::pair<std::string, CheckpointPtr>> runs;  ///< null: from step 0
     };
@@ -69,6 +76,9 @@ class TrainingControl : public QObject {
         std::string id;
         std::shared_ptr<Resumption> with;
     };
+    /// Whether this run can go into it, now.
+    static bool belongs(const LabRun& run, const Resumption& resumption);
+    void resume(const std::vector<std::string>& ids, const std::string& backend, int more_steps);
     void applyStartRejected(quint64 token, const QString& id, const QString& message);
     void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void beginResumed(const Resumption& resumption);

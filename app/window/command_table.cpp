@@ -7,6 +7,7 @@
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
 #include "app/window/main_window.h"
+#include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
@@ -240,6 +241,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Stop or resume the sweep"),
          {},
          [=] { sweeps->stopOrResume(); }},
+        {C::ExplainFailure,
+         G::NoMenu,
+         tr("Why did the run fail? Its Why card"),
+         {Qt::Key_W},
+         [=] { w->findings()->explainFailure(); }},
         {C::TryRemedies,
          G::NoMenu,
          tr("Try the remedies of the failed run, from step 0"),

@@ -47,6 +47,7 @@ enum class Command {
     Stop,
     StartAsNewRun,
     Resume,
+    ExplainFailure,
     TryRemedies,
     MeasureHere,
     Watch,

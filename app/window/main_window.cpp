@@ -112,9 +112,11 @@ void MainWindow::buildViews() {
     v.help = new widgets::HelpDrawer(v.area, this);
     v.left = new QWidget(this);
     v.story = new widgets::StoryStrip(this);
-    auto* findings = new FindingsController(*lab_, this);
-    v.findings = findings->band();
-    connect(findings, &FindingsController::plotRequested, panels_, &PanelsController::showPlot);
+    findings_ = new FindingsController(*lab_, this);
+    v.findings = findings_->band();
+    connect(findings_, &FindingsController::plotRequested, panels_, &PanelsController::showPlot);
+    connect(findings_, &FindingsController::noted, v.banner,
+            [banner = v.banner](const QString& line) { banner->showMessage(line); });
     v.sweep_band = new widgets::SweepBand(this);
     v.upper = new QStackedWidget(this);
     v.upper->setFixedHeight(widgets::FindingsBand::kHeight);
@@ -194,6 +196,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
     state_ = new StateController(*lab_, *stories_, {v.story, v.banner}, text, recordings_folder, this);
     search_ =
         new SearchController(lab_->runs(), *runs_, *stories_, *sweeps_, {v.strip, v.knobs, v.grid}, this);
+    search_->offer([this] { return findings_->commands(); });
     search_->offer([this] { return gallery_->commands(); });
     connect(v.strip, &widgets::RunStrip::recordingsRequested, recordings_, &RecordingsController::toggle);
     connect(files_, &FilesController::sweepRequested, sweeps_, &SweepController::open);

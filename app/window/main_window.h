@@ -29,6 +29,7 @@ class ClaimsController;
 class Commands;
 class FigureController;
 class FilesController;
+class FindingsController;
 class GalleryController;
 class Lab;
 class RecordingsController;
@@ -79,6 +80,7 @@ class MainWindow : public QMainWindow {
     StateController* state() const { return state_; }
     AppearanceController* appearance() const { return appearance_; }
     StoryController* stories() const { return stories_; }
+    FindingsController* findings() const { return findings_; }
     RunsController* runs() const { return runs_; }
     TrainingController* training() const { return training_; }
     SweepController* sweeps() const { return sweeps_; }
@@ -109,6 +111,7 @@ class MainWindow : public QMainWindow {
     AppearanceController* appearance_ = nullptr;
     PanelsController* panels_;
     StoryController* stories_;
+    FindingsController* findings_;
     RunsController* runs_;
     TrainingController* training_;
     SweepController* sweeps_;

@@ -100,7 +100,7 @@ def main():
     find(app, "push button", "Train").queryAction().doAction(0)
     wait_for("the button that pauses", lambda: find(app, "push button", "Pause"))
     check("in training")
-    wait_for("the end of both runs", lambda: find(app, "push button", "All ended"))
+    wait_for("the end of both runs", lambda: find(app, "push button", "300 more steps"))
     wait_for("a headline", lambda: any("stalled" in n.description.lower() for n in shown(app)))
     check("after training")
     if found:

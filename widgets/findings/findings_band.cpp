@@ -97,6 +97,16 @@ std::vector<ColumnContent> FindingsBand::fitting(const FindingsContent& content,
     return shown;
 }
 
+QPoint FindingsBand::below(int group) const {
+    const auto of = std::find_if(columns_.begin(), columns_.end(), [&](const FindingsColumn* column) {
+        return column->content().hue == group;
+    });
+    const QWidget* at = of != columns_.end() ? *of
+                        : columns_.empty()   ? static_cast<const QWidget*>(this)
+                                             : columns_.front();
+    return at->mapTo(window(), QPoint(0, at->height() + kFindingsBandTop));
+}
+
 /// `space`: what the first column may take where it is alone.
 void FindingsBand::setColumns(const std::vector<ColumnContent>& contents, int space) {
     while (columns_.size() > contents.size()) {
@@ -105,10 +115,8 @@ void FindingsBand::setColumns(const std::vector<ColumnContent>& contents, int sp
     }
     while (columns_.size() < contents.size()) {
         auto* column = new FindingsColumn(this);
-        connect(column, &FindingsColumn::whyRequested, this, [this, column] {
-            Q_EMIT whyRequested(column->content().hue,
-                                column->mapTo(window(), QPoint(0, column->height() + kFindingsBandTop)));
-        });
+        connect(column, &FindingsColumn::whyRequested, this,
+                [this, column] { Q_EMIT whyRequested(column->content().hue, below(column->content().hue)); });
         columns_.push_back(column);
         layout_->insertWidget(static_cast<int>(columns_.size()) - 1, columns_.back());
         columns_.back()->show();

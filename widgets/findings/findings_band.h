@@ -30,6 +30,8 @@ class FindingsBand : public QWidget {
     const std::vector<FindingsColumn*>& columns() const { return columns_; }
     /// The text of each column, plain text.
     QStringList texts() const;
+    /// Under the column of this group, or of the band's first where it has none, in the window's coordinates.
+    QPoint below(int group) const;
     RemedyBox* remedies() const { return remedies_; }
     StoryButtons* stories() const { return stories_; }
     const GroupKey* key() const { return key_; }

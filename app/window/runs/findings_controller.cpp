@@ -183,6 +183,30 @@ FindingsController::FindingsController(Lab& lab, QWidget* parent)
             });
 }
 
+void FindingsController::explainFailure() {
+    const auto& groups = lab_.view().groups().groups;
+    for (const std::size_t g : byPriority(lab_)) {
+        const RunData& data = *lab_.comparison().runs[groups[g].members.front()].data;
+        if (headline(data, lab_.view().step()).title.empty()) continue;
+        return showWhy(static_cast<int>(g), band_->below(static_cast<int>(g)));
+    }
+    Q_EMIT noted(tr("No run has failed at the shown step"));
+}
+
+std::vector<widgets::SearchEntry> FindingsController::commands() {
+    std::vector<widgets::SearchEntry> all;
+    const RemedyTrials* trials = lab_.remedies().trials();
+    if (!trials) return all;
+    for (const std::size_t i : trials->shown())
+        all.push_back(
+            {tr("Remedy: %1 (%2)").arg(text(trials->remedies[i].name), text(trials->remedies[i].sentence)),
+             [this, i, run = trials->run] {
+                 const RemedyTrials* now = lab_.remedies().trials();
+                 if (now && now->run == run) lab_.remedies().tryOut({i});
+             }});
+    return all;
+}
+
 void FindingsController::showWhy(int group, const QPoint& below) {
     const auto& groups = lab_.view().groups().groups;
     if (group < 0 || group >= std::ssize(groups)) return;

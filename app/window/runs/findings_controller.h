@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "widgets/dialogs/command_search.h"
+
 #include <QObject>
+#include <vector>
 
 class QPoint;
 class QWidget;
@@ -23,10 +26,16 @@ class FindingsController : public QObject {
     /// Makes the band, a child of `parent`.
     FindingsController(Lab& lab, QWidget* parent);
     widgets::FindingsBand* band() const { return band_; }
+    /// The Why card of the selected run, else of the first one that failed at the shown step; else a line.
+    void explainFailure();
+    /// What can be tried with the failed run, for Ctrl+K.
+    std::vector<widgets::SearchEntry> commands();
 
   Q_SIGNALS:
     /// Of a Why card: the panel that shows a number, its option "quantity" (may be empty), the step.
     void plotRequested(const QString& panel, const QString& quantity, qint64 step);
+    /// A line to show.
+    void noted(const QString& line);
 
   private:
     void showWhy(int group, const QPoint& below);

@@ -80,6 +80,8 @@ QString actText(const Lab& lab) {
         case Act::ResumeEnded:
             return resumed(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
                            [](const LabRun& run) { return run.resumable(); });
+        case Act::MoreSteps:
+            return TrainingController::tr("%1 more steps").arg(lab.training().moreSteps());
         case Act::StartAsNew:
             return TrainingController::tr("Start new run");
         case Act::Follow:

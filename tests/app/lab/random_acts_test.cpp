@@ -169,8 +169,12 @@ QString wrong(Play& p) {
     if (act == Next::Continue && !p.now().anyTraining()) return "the button resumes what does not train";
     if (act == Next::ResumeEnded && !any([](const LabRun& run) { return run.resumable(); }))
         return "the button resumes what has not stopped";
+    if (act == Next::MoreSteps && p.lab().training().moreSteps() == 0)
+        return "the button promises steps that no run can train";
     if (act == Next::StartAsNew && !p.now().changesPending()) return "the button starts what has not changed";
     if (act == Next::Follow && !p.lab().following().any()) return "the button follows nothing";
+    if (act == Next::None && p.lab().training().moreSteps() > 0)
+        return "the button has no act, and runs could go further";
     if (act == Next::None && any([](const LabRun& run) {
             return run.resumable() || (!run.trained() && !run.fixed() && run.rejection.empty());
         }))

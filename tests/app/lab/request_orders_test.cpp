@@ -153,6 +153,9 @@ const std::vector<Request>& requests() {
              b.lab->forks().forkSelected();
          }},
         {"resume", &Files::stopped, [](Bench& b, const Files&) { b.lab->training().play(); }},
+        {"more steps", &Files::trained, [](Bench& b, const Files&) { b.lab->training().play(); }},
+        {"more steps, rejected", &Files::trained,
+         [](Bench& b, const Files&) { b.lab->training().trainFurther("no-such-device"); }},
         {"resume, unreadable", &Files::stopped,
          [gone](Bench& b, const Files&) {
              gone(b);
