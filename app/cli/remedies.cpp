@@ -155,7 +155,7 @@ void print(const RunData& run, const DraftControl& control, const std::vector<Tr
     std::cout << run.name << ": " << title.title << "\n  " << title.measured << "\n";
     for (const std::string& sentence : {title.began, title.gradient})
         if (!sentence.empty()) std::cout << "  " << sentence << "\n";
-    const std::string layers = "gradient, layer 1 ÷ " + std::to_string(run.recipe.get()->stack.depth);
+    const std::string layers = "gradient, layer 1 over " + std::to_string(run.recipe.get()->stack.depth);
     std::cout << "Drafts, not ranked: steps, gain in nat, loss in nat, " << layers << "\n"
               << "  " << control_sentence(control) << "\n";
     bool enough = false;

@@ -46,8 +46,8 @@ std::string measured_of(const RunData& run) {
            " steps; unigram entropy " + number_text(run.unigram_entropy, 3);
 }
 
-/// "Gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of the
-/// training batch.
+/// "Gradient, layer 1 over 12 (training batch): 3.6 at step 0, 5.9e-7 at step 199"; of the step table, so of
+/// the training batch.
 std::string gradient_of(const RunData& run, std::int64_t step) {
     const std::vector<double>* ratio = run.steps.find("grad_ratio");
     const Recipe* recipe = run.recipe.get();
@@ -55,7 +55,7 @@ std::string gradient_of(const RunData& run, std::int64_t step) {
         return {};
     std::size_t last = ratio->size() - 1;
     while (last > 0 && (run.steps.step[last] > step || !std::isfinite((*ratio)[last]))) --last;
-    std::string text = "Gradient, layer 1 ÷ " + std::to_string(recipe->stack.depth) +
+    std::string text = "Gradient, layer 1 over " + std::to_string(recipe->stack.depth) +
                        " (training batch): " + number_text(ratio->front()) + " at step " +
                        std::to_string(run.steps.step.front());
     if (last > 0)

@@ -162,8 +162,8 @@ void add_rates(List& list, const OptimizerSpec& optimizer, bool too_small, const
                                         number_text(measures.update) + " of its norm (median)"
                                   : "";
     for (const int divisor : {10, 3})
-        add("lr_over_" + std::to_string(divisor), "rate ÷ " + std::to_string(divisor), optimizer.lr / divisor,
-            large);
+        add("lr_over_" + std::to_string(divisor),
+            divisor == 3 ? "a third of the rate" : "a tenth of the rate", optimizer.lr / divisor, large);
 }
 
 void add_eps(List& list, const OptimizerSpec& optimizer, const TrainingMeasures& measures) {

@@ -43,7 +43,7 @@ std::string remedies_obstacle(const RunData& run);
 ///   rate × 3, × 10        where the steps were too small, up to the laboratory's rate of 0.003 (without that
 ///                         bound under sgd)
 ///   rate 0.003            where the rate was more than 30 times below or above it
-///   rate ÷ 10, ÷ 3        unless the steps were too small
+///   a tenth, a third of the rate      unless the steps were too small
 ///   ε smaller             where at half of the steps or more the gradient lies under Adam's ε
 ///   clip off, clip larger where the run stalled and nine of ten steps were clipped, by a median factor
 ///                         of 10 or more

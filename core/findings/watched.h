@@ -26,7 +26,7 @@ inline constexpr std::array<Phase, 4> kPhases{{{1, 49}, {50, 199}, {200, 599}, {
 /// quantity in each phase; `bands` is that, rounded up.
 struct WatchedQuantity {
     const char* id;     ///< "branch_ratio"
-    const char* title;  ///< "branch ÷ stream"
+    const char* title;  ///< "branch over stream"
     const char* probe;  ///< the probe that records it
     bool logarithmic;   ///< the excursion is |ln(value / reference)|, else |value − reference|
     std::array<double, kPhases.size()> bands;  ///< largest excursion of a run that learned, by phase

@@ -12,7 +12,7 @@ namespace {
 
 PreflightRow gradient_row(const RunData& run) {
     PreflightRow row;
-    row.name = "gradient, first ÷ last layer";
+    row.name = "gradient, first over last layer";
     const std::span<const double> norms = values(run, "gradients", "hidden");
     if (norms.size() < 3) {
         row.validity = "gradients was not measured";

@@ -313,25 +313,25 @@ class RemediesTest : public QObject {
         QCOMPARE(line.measured, std::string("Loss 2.86 nat over the last 20 steps; unigram entropy 2.87"));
         QVERIFY(line.began.empty());
         QCOMPARE(line.gradient,
-                 std::string("Gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 199"));
+                 std::string("Gradient, layer 1 over 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 199"));
         QVERIFY(headline(run, 198).title.empty());  // it has not ended, and nothing has left its range
         sample::add(run, "gradients", 0, {sample::vector("hidden", {1, 1, 1, 1, 1})});
         sample::add(run, "gradients", 3, {sample::vector("hidden", {1, 1, 1e-3, 1, 1})});
         QCOMPARE(
             headline(run).began,
             std::string(
-                "First outside the range of runs that learn: gradient, first ÷ last layer, at step 3; ") +
+                "First outside the range of runs that learn: gradient, first over last layer, at step 3; ") +
                 false_alarms_text());
         QCOMPARE(headline(run).brief,
-                 std::string("First out of its range: gradient, first ÷ last layer, at step 3"));
+                 std::string("First out of its range: gradient, first over last layer, at step 3"));
         // Scrubbed to before its end: what has happened by then.
         QVERIFY(headline(run, 2).title.empty());
         line = headline(run, 3);
         QCOMPARE(line.title, std::string("Outside the range of runs that learn"));
         QVERIFY(line.measured.empty());
-        QCOMPARE(line.began, std::string("First gradient, first ÷ last layer (1 → 0.001), at step 3"));
+        QCOMPARE(line.began, std::string("First gradient, first over last layer (1 → 0.001), at step 3"));
         QCOMPARE(line.gradient,
-                 std::string("Gradient, layer 1 ÷ 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 3"));
+                 std::string("Gradient, layer 1 over 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 3"));
         for (double& loss : run.steps.columns[0]) loss = 3.1;
         QCOMPARE(headline(run).title, std::string("Stalled above the unigram entropy"));
         run.outcome = {RunState::Diverged, 12, "step 12 · L7 ffn.w2 · inf", 6};

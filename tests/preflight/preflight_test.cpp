@@ -126,7 +126,7 @@ class PreflightTest : public QObject {
             QVERIFY2(!row.validity.empty(), expected.name);
         }
         const ProbeResult& gradients = result.run.probes.at("gradients").front();
-        QCOMPARE(row_of(backward, "gradient, first ÷ last layer").value,
+        QCOMPARE(row_of(backward, "gradient, first over last layer").value,
                  gradient_ratio(gradients.find("hidden")->data));
         // The largest gain found of all layers, with the bound of the same layer.
         const ProbeResult& lipschitz = result.run.probes.at("lipschitz").front();

@@ -56,10 +56,10 @@ QString duration(double seconds) {
 }
 
 QString layers(int depth) {
-    return QObject::tr("gradient, layer 1 ÷ %1").arg(depth);
+    return QObject::tr("gradient, layer 1 over %1").arg(depth);
 }
 
-/// "rate ÷ 3 (0.00056)", or with the reason where it is not the gradient.
+/// "a third of the rate (0.00056)", or with the reason where it is not the gradient.
 QString shortReason(const RemedyContent::Choice& remedy) {
     QString why = text(remedy.draft.why_not);
     const QString gradient = QStringLiteral("gradient ");
@@ -215,7 +215,7 @@ void RemedyBox::showDrafts() {
     }
 
     const bool done = shown.made == shown.all;
-    QString title = tr("What to try, not ranked: %1 · gain in 16 steps").arg(layers(shown.depth));
+    QString title = tr("What to try, not ranked: %1, and gain in 16 steps").arg(layers(shown.depth));
     if (!shown.obstacle.isEmpty())
         title = tr("No remedy can be tried: %1").arg(shown.obstacle);
     else if (!shown.requested)

@@ -40,7 +40,7 @@ void RemedyButton::setRemedy(const QString& name, const QString& sentence, const
     draft_ = draft;
     failed_ = failed;
     setText(name);
-    const QString result = tr("Draft of %1 steps: gain over the run %2 ± %3 nat; gradient, first ÷ last "
+    const QString result = tr("Draft of %1 steps: gain over the run %2 ± %3 nat; gradient, first over last "
                               "layer, %4; loss of its last 4 steps %5 nat")
                                .arg(draft.first.loss.size())
                                .arg(QString::fromStdString(number_text(draft.gain)),

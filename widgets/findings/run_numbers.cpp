@@ -141,7 +141,8 @@ BandNumber rms(const PanelInput& input, std::size_t run) {
 }
 
 BandNumber gradient(const PanelInput& input, std::size_t run) {
-    const QString caption = translatedText("gradient, layer 1 ÷ %1"), what = translatedText("Gradient ratio");
+    const QString caption = translatedText("gradient, layer 1 over %1"),
+                  what = translatedText("Gradient ratio");
     const auto shown = sampleOf(input, run, "gradients");
     const auto profile = shown ? gradientProfile(*shown->sample, "hidden") : std::nullopt;
     if (!profile)
@@ -159,7 +160,7 @@ BandNumber gradient(const PanelInput& input, std::size_t run) {
         {},
         caption.arg(profile->depth),
         {},
-        translatedText("‖∂L/∂h‖, layer 1 ÷ %1 at step %2: %3\n%4 after layer 1, %5 after layer %1\n"
+        translatedText("‖∂L/∂h‖, layer 1 over %1 at step %2: %3\n%4 after layer 1, %5 after layer %1\n"
                        "Held-out batch, all tokens; ± over its sequences")
             .arg(profile->depth)
             .arg(shown->sample->step)

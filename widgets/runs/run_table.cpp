@@ -38,7 +38,7 @@ constexpr ColumnText kColumnTexts[kColumns] = {
      QT_TRANSLATE_NOOP("RunTable", "Nat; the newest loss on held-out sequences"), "held_out_loss"},
     {QT_TRANSLATE_NOOP("RunTable", "Best"),
      QT_TRANSLATE_NOOP("RunTable", "Nat; lowest mean of 20 training batches in a row"), "best_loss"},
-    {QT_TRANSLATE_NOOP("RunTable", "Gradient, 1 ÷ last"),
+    {QT_TRANSLATE_NOOP("RunTable", "Gradient, 1 over last"),
      QT_TRANSLATE_NOOP("RunTable",
                        "Gradient norm after layer 1 over that after the last; mean of the last 20 batches"),
      "gradient_first_over_last"},

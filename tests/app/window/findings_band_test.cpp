@@ -110,7 +110,7 @@ class FindingsBandTest : public QObject {
             QCOMPARE(shown.numbers[0].caption, QString("held-out loss"));
             QCOMPARE(number(b, std::size_t(run), 1), QString::number(rms, 'f', 1));
             QCOMPARE(number(b, std::size_t(run), 2), QString::number(ratio, 'f', 1));
-            QCOMPARE(shown.numbers[2].caption, QString("gradient, layer 1 ÷ 8"));
+            QCOMPARE(shown.numbers[2].caption, QString("gradient, layer 1 over 8"));
             // The sentences are in the tooltip and in what is read aloud.
             for (const Finding& finding : findings(b.run(run), 0)) {
                 const widgets::FindingsColumn& widget = *bandOf(b)->columns()[std::size_t(run)];

@@ -64,7 +64,7 @@ class RunNumbersTest : public QObject {
         QVERIFY2(numbers[1].tip.contains("at step 4: 24.5 ± 0.031"), qPrintable(numbers[1].tip));
         const double ratio = gradient_ratio(run.sample_of("gradients", 4)->find("hidden")->data);
         QCOMPARE(numbers[2].value, QString::number(ratio, 'f', 1));
-        QCOMPARE(numbers[2].caption, QString("gradient, layer 1 ÷ 2"));
+        QCOMPARE(numbers[2].caption, QString("gradient, layer 1 over 2"));
         QVERIFY2(numbers[2].tip.contains("at step 4: " + widgets::numberText(ratio)),
                  qPrintable(numbers[2].tip));
         QVERIFY(numbers[2].tip.contains("1.6 ± 0.02 after layer 1, 0.1 ± 0.004 after layer 2"));
@@ -82,7 +82,7 @@ class RunNumbersTest : public QObject {
             QCOMPARE(numbers[i].note, QString("at step 4"));
             QVERIFY(numbers[i].tip.contains("at step 4"));
         }
-        QCOMPARE(numbers[2].caption, QString("gradient, layer 1 ÷ 2"));
+        QCOMPARE(numbers[2].caption, QString("gradient, layer 1 over 2"));
         // Another run is longer.
         numbers = numbersOf(inputAt(run, 12));
         QCOMPARE(numbers[0].value, QString("–"));

@@ -129,7 +129,7 @@ Figure buildGradients(const PanelInput& input) {
         const int depth = profile(*shown.sample)->depth;
         const QString share = firstTokenShare(*shown.sample);
         ratios.push_back({Chip::Edge::TopRight,
-                          QString("%1, layer 1 ÷ %2: %3%4").arg(name).arg(depth).arg(brief(*ratio), share),
+                          QString("%1, layer 1 over %2: %3%4").arg(name).arg(depth).arg(brief(*ratio), share),
                           Role{Role::Kind::Run, shown.index, 0}});
         parts << QString("%1: %2 changes by a factor of %3 from layer %4 to 1%5")
                      .arg(name, shown_quantity.of, brief(*ratio))

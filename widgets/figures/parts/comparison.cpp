@@ -62,7 +62,7 @@ std::optional<Plot> ratioStrip(const Plot& plot) {
     for (const Curve& curve : plot.curves) {
         if (!comparable(curve) || curve.role.run == 0 || curve.step != base->step) continue;
         Curve ratio;
-        ratio.name = curve.name + " ÷ " + base->name;
+        ratio.name = curve.name + " over " + base->name;
         ratio.role = curve.role;
         ratio.kind = curve.kind;
         ratio.step = curve.step;

@@ -34,8 +34,8 @@ class GradientsPanelTest : public QObject {
         input.runs = {&a, &b};
         Figure f = buildGradients(input);
         QCOMPARE(f.plots[0].chips.size(), 2u);
-        QCOMPARE(f.plots[0].chips[0].text, "Pre-LN, layer 1 ÷ 2: 0.5");
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 4×10⁻⁹");
+        QCOMPARE(f.plots[0].chips[0].text, "Pre-LN, layer 1 over 2: 0.5");
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 over 2: 4×10⁻⁹");
         QCOMPARE(f.plots[0].chips[1].role->run, 1);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves[0].y[2], 2e-9);
@@ -54,7 +54,7 @@ class GradientsPanelTest : public QObject {
         f = buildGradients(input);
         QCOMPARE(f.plots[0].curves[1].x, std::vector<double>({0.5, 1, 1.5, 2}));
         QCOMPARE(f.plots[0].curves[1].y, std::vector<double>({3, 4, 6, 8}));
-        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 ÷ 2: 0.5");  // 5 over 10
+        QCOMPARE(f.plots[0].chips[1].text, "Post-LN, layer 1 over 2: 0.5");  // 5 over 10
         QCOMPARE(f.x_names.front(), "layer 1 · attn");
         QCOMPARE(f.x_names.size(), 4);
         QVERIFY(f.quantity != "‖∂L/∂h‖");
@@ -88,7 +88,7 @@ class GradientsPanelTest : public QObject {
         input.runs = {&a};
         const Figure f = buildGradients(input);
         QVERIFY(std::isnan(f.plots[0].curves[0].y[2]));
-        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: NaN");
+        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 over 2: NaN");
     }
 
     /// The median over the tokens with its quartiles, and how much of the norm token 1 has.
@@ -107,7 +107,7 @@ class GradientsPanelTest : public QObject {
         QCOMPARE(f.plots[0].bands.size(), 1u);
         QCOMPARE(f.plots[0].bands[0].low, std::vector<double>({1, 1, 0.1, 0.4, 1}));
         QCOMPARE(f.plots[0].bands[0].high, std::vector<double>({1, 2, 0.2, 0.6, 1}));
-        QCOMPARE(f.plots[0].chips[0].text, "Post-LN, layer 1 ÷ 2: 0.14 · token 1 carries 91 %");
+        QCOMPARE(f.plots[0].chips[0].text, "Post-LN, layer 1 over 2: 0.14 · token 1 carries 91 %");
         QVERIFY(f.summary.contains("median token's gradient changes by a factor of 0.14 from layer 2 to 1"));
         // A run that has not recorded the probe.
         const RunData b = withGradients("Pre-LN", {9, 9, 2, 9, 4}, {1, 1, 1, 1});
@@ -125,7 +125,7 @@ class GradientsPanelTest : public QObject {
         input.options = {{"quantity", "scaled"}};
         const Figure f = buildGradients(input);
         QCOMPARE(f.plots[0].curves[0].y, std::vector<double>({1, 2, 3, 4, 6}));
-        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 ÷ 2: 0.5");
+        QCOMPARE(f.plots[0].chips[0].text, "A, layer 1 over 2: 0.5");
         QCOMPARE(f.quantity, "‖h‖·‖∂L/∂h‖");
     }
 

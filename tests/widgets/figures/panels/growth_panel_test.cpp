@@ -111,7 +111,7 @@ class GrowthPanelTest : public QObject {
         const Plot& strip = f.plots[1];
         QVERIFY(strip.height_share < 0.3);
         QCOMPARE(strip.y.scale, Scale::Log);
-        QCOMPARE(strip.y.label, "B ÷ A");
+        QCOMPARE(strip.y.label, "B over A");
         QCOMPARE(strip.curves.size(), 1u);
         QCOMPARE(strip.curves[0].role.run, 1);
         QCOMPARE(strip.curves[0].y, std::vector<double>({4, 2, 1, 0.5, 0.25}));
@@ -402,7 +402,7 @@ class GrowthPanelTest : public QObject {
         QCOMPARE(f.plots[0].curves[1].y[0], 13.0);
         QCOMPARE(f.plots.size(), 2u);
         QCOMPARE(f.plots[1].curves.size(), 1u);
-        QCOMPARE(f.plots[1].curves[0].name, "C ÷ A");
+        QCOMPARE(f.plots[1].curves[0].name, "C over A");
         input.step = 30;
         f = buildPanel("growth", input);
         QVERIFY(chipTexts(f.plots[0]).contains("B ended at step 12"));
