@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 // During a drag.
 constexpr auto kBackwardInterval = 80ms;
 constexpr auto kBackwardPatience = 500ms;
+constexpr double kShortBackward = 12;  // ms, less than between two moves
 constexpr auto kRest = 60ms;           // more than between two moves that change a value
 constexpr auto kBurst = 100ms;         // more than between two notches of a wheel or repeats of a key
 constexpr int kDraftSequences = 2;     // the fewest with an error bar
@@ -280,9 +281,12 @@ void EngineWorker::answer(const ExploreRequest& request) {
     // rests.
     const bool draft = !runs.empty();
     const bool in_parts = draft && !wanted.forward.empty();
-    const bool backward = !in_parts || !request.dragging || begin - last_backward_ >= kBackwardInterval;
-    // A newer request, which comes after the first reply, cancels the backward pass; but not for long.
+    // A newer request, which comes after the first reply, cancels the backward pass; but not for long. What
+    // is cancelled ends with its layers: where they take longer than the next move, none is begun that is not
+    // due.
     const bool overdue = begin - last_backward_ >= kBackwardPatience;
+    const auto interval = backward_ms_ < kShortBackward ? kBackwardInterval : kBackwardPatience;
+    const bool backward = !in_parts || !request.dragging || begin - last_begun_backward_ >= interval;
     const std::vector<std::string> then = backward ? wanted.backward : std::vector<std::string>{};
     if (draft) {
         rest.cheap = wanted.forward;
@@ -296,7 +300,14 @@ void EngineWorker::answer(const ExploreRequest& request) {
         run.report(content[i], run.failed.empty() ? run.of(probes) : std::vector<ProbeResult>{});
     };
     std::atomic<std::size_t> left{runs.size()};
-    if (!runs.empty())
+    Clock::time_point forward_done = prepared;
+    const auto began_backward = [&] {
+        if (then.empty() || !in_parts) return;
+        last_begun_backward_ = Clock::now();
+        backward_ms_ = milliseconds(last_begun_backward_ - forward_done);
+    };
+    const auto measure = [&] {
+        if (runs.empty()) return;
         forEachExplored([&](std::size_t i, ThreadPool& pool) {
             bool first_done = false;
             const auto first_measured = [&] {
@@ -304,6 +315,7 @@ void EngineWorker::answer(const ExploreRequest& request) {
                 add(i, wanted.forward);
                 // The last run whose forward pass ends; the others may be in their backward pass.
                 if (--left > 0 || !in_parts) return;
+                forward_done = Clock::now();
                 std::vector<RunFrame> all = content;
                 all.insert(all.end(), rejected.begin(), rejected.end());
                 answered(std::move(all), nothing_left);
@@ -314,6 +326,14 @@ void EngineWorker::answer(const ExploreRequest& request) {
             });
             if (!first_done) first_measured();  // it failed before
         });
+    };
+    try {
+        measure();
+    } catch (const Cancelled&) {
+        began_backward();
+        throw;
+    }
+    began_backward();
     if (in_parts) {
         for (RunFrame& run : runs) run.header.reset();
         content = runs;

@@ -205,8 +205,10 @@ class EngineWorker : public QObject {
 
     std::vector<Explored> explored_;
     int draft_tokens_ = 1 << 16;         ///< of each sequence of a draft, of text; all where it has fewer
-    Clock::time_point last_backward_{};  ///< of the explored runs
-    std::uint64_t replied_ = 0;          ///< the newest generation
+    Clock::time_point last_backward_{};  ///< of the explored runs, that ended
+    Clock::time_point last_begun_backward_{};  ///< that ended or was cancelled, its end
+    double backward_ms_ = 0;                   ///< how long that took, after the forward pass
+    std::uint64_t replied_ = 0;                ///< the newest generation
     std::vector<std::unique_ptr<Trained>> trained_;
     std::shared_ptr<RecordingQueue> recordings_ = std::make_shared<RecordingQueue>();
     bool watch_triggered_ = false;  ///< in this round
