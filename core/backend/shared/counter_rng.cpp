@@ -2,6 +2,7 @@
 #include "core/backend/shared/counter_rng.h"
 
 #include "core/backend/shared/box_muller.h"
+#include "core/backend/shared/instruction_set.h"
 #include "core/backend/shared/threefry.h"
 
 #include <algorithm>
@@ -68,10 +69,8 @@ std::uint64_t mix(std::uint64_t x) {
 std::vector<detail::DrawNormals> detail::draw_normals_versions() {
     std::vector<DrawNormals> versions{draw_normals_portable};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) versions.insert(versions.begin(), draw_normals_avx2);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        versions.insert(versions.begin(), draw_normals_avx512);
+    if (best_isa() >= Isa::Avx2) versions.insert(versions.begin(), draw_normals_avx2);
+    if (best_isa() >= Isa::Avx512) versions.insert(versions.begin(), draw_normals_avx512);
 #endif
     return versions;
 }

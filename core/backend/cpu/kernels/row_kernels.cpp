@@ -5,22 +5,6 @@
 
 namespace normscope {
 
-const char* isa_name(Isa isa) {
-    constexpr const char* names[] = {"serial", "baseline", "avx2", "avx512"};
-    return names[static_cast<int>(isa)];
-}
-
-Isa best_isa() {
-    static const Isa best = [] {
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-            return Isa::Avx512;
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::Avx2;
-        return Isa::Baseline;
-    }();
-    return best;
-}
-
 namespace {
 
 template <class T>

@@ -3,6 +3,7 @@
 
 #include "core/backend/pass_ops.h"
 #include "core/backend/row/adamw.h"
+#include "core/backend/shared/instruction_set.h"
 #include "core/backend/shared/low_precision.h"
 #include "core/stack/stack_spec.h"
 
@@ -99,12 +100,6 @@ constexpr RowKernels<T> row_kernel_table() {
         .round = Set::round,
     };
 }
-
-enum class Isa { Serial, Baseline, Avx2, Avx512 };
-const char* isa_name(Isa isa);
-
-/// The best instruction set of this processor.
-Isa best_isa();
 
 template <class T>
 const RowKernels<T>& row_kernels(Isa isa = best_isa());
