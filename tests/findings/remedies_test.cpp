@@ -312,8 +312,9 @@ class RemediesTest : public QObject {
         QCOMPARE(line.title, std::string("Stalled at the unigram entropy"));
         QCOMPARE(line.measured, std::string("Loss 2.86 nat over the last 20 steps; unigram entropy 2.87"));
         QVERIFY(line.began.empty());
-        QCOMPARE(line.gradient,
-                 std::string("Gradient, layer 1 over 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 199"));
+        QCOMPARE(
+            line.gradient,
+            std::string("Gradient, layer 1 over 12 (training batch): 3.6 at step 0, 6×10⁻⁷ at step 199"));
         QVERIFY(headline(run, 198).title.empty());  // it has not ended, and nothing has left its range
         sample::add(run, "gradients", 0, {sample::vector("hidden", {1, 1, 1, 1, 1})});
         sample::add(run, "gradients", 3, {sample::vector("hidden", {1, 1, 1e-3, 1, 1})});

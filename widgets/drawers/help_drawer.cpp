@@ -2,6 +2,7 @@
 #include "widgets/drawers/help_drawer.h"
 
 #include "widgets/figures/figure.h"
+#include "widgets/figures/panels/panel_reading.h"
 #include "widgets/plots/glyph.h"
 
 #include <QApplication>
@@ -61,7 +62,9 @@ void HelpDrawer::explain(const Figure& figure) {
     title_->setText(figure.title);
     QString quantity = figure.quantity;
     if (!figure.unit.isEmpty()) quantity += QStringLiteral(" [%1]").arg(figure.unit);
-    text_->setHtml(section(tr("Quantity"), quantity) +
+    const PanelReading reading = panelReading(figure.panel.toStdString());
+    text_->setHtml(section(tr("Look for"), reading.look_for) + section(tr("Means"), reading.means) +
+                   section(tr("Quantity"), quantity) +
                    section(tr("Formula"), figure.formula, QStringLiteral("font-size: 14px")) +
                    section(tr("Source"), figure.source) + section(tr("Erratum"), figure.erratum) +
                    section(tr("Shown now"), figure.summary));

@@ -5,6 +5,7 @@
 #include "core/probe/registry.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/figures/panels/synthetic_run.h"
+#include "widgets/figures/panels/panel_reading.h"
 
 #include <QtTest>
 
@@ -21,6 +22,9 @@ class PanelRegistryTest : public QObject {
             ids << QString::fromStdString(panel.id);
             titles << panel.title;
             QVERIFY(!panel.id.empty() && !panel.title.isEmpty() && panel.build);
+            const PanelReading reading = panelReading(panel.id);
+            QVERIFY2(reading.look_for.endsWith('.') && reading.means.endsWith('.'), panel.id.c_str());
+            QVERIFY(reading.look_for != reading.means);
         }
         QCOMPARE(ids.size(), static_cast<qsizetype>(panels().size()));
         QCOMPARE(titles.size(), static_cast<qsizetype>(panels().size()));
