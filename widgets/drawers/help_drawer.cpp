@@ -11,6 +11,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QTextBrowser>
 #include <algorithm>
 
@@ -18,18 +19,23 @@ namespace normscope::widgets {
 
 namespace {
 
-QString paragraphs(const QString& text, const QString& style) {
-    QString html;
-    for (const QString& line : text.split(u'\n', Qt::SkipEmptyParts))
-        html += QStringLiteral("<p style='margin: 0 0 6px 0; %1'>%2</p>").arg(style, line.toHtmlEscaped());
+/// "h_k" and "2^-11" with lowered and raised letters, as HTML.
+QString typeset(const QString& formula) {
+    static const QRegularExpression lowered(QStringLiteral("_([\\p{L}\\p{N}∞]+)"));
+    static const QRegularExpression raised(QStringLiteral("\\^(-?[\\p{L}\\p{N}]+|\\([^)]*\\))"));
+    QString html = formula.toHtmlEscaped();
+    html.replace(lowered, QStringLiteral("<sub>\\1</sub>"));
+    html.replace(raised, QStringLiteral("<sup>\\1</sup>"));
     return html;
 }
 
 /// A heading with its text; nothing where there is no text.
 QString section(const QString& heading, const QString& text, const QString& style = {}) {
     if (text.isEmpty()) return {};
-    return QStringLiteral("<p style='margin: 10px 0 2px 0'><b>%1</b></p>").arg(heading) +
-           paragraphs(text, style);
+    QString html = QStringLiteral("<p style='margin: 10px 0 2px 0'><b>%1</b></p>").arg(heading);
+    for (const QString& line : text.split(u'\n', Qt::SkipEmptyParts))
+        html += QStringLiteral("<p style='margin: 0 0 6px 0; %1'>%2</p>").arg(style, typeset(line));
+    return html;
 }
 
 }  // namespace
@@ -63,16 +69,24 @@ void HelpDrawer::explain(const Figure& figure) {
     QString quantity = figure.quantity;
     if (!figure.unit.isEmpty()) quantity += QStringLiteral(" [%1]").arg(figure.unit);
     const PanelReading reading = panelReading(figure.panel.toStdString());
-    text_->setHtml(section(tr("Look for"), reading.look_for) + section(tr("Means"), reading.means) +
-                   section(tr("Quantity"), quantity) +
-                   section(tr("Formula"), figure.formula, QStringLiteral("font-size: 14px")) +
-                   section(tr("Source"), figure.source) + section(tr("Erratum"), figure.erratum) +
-                   section(tr("Shown now"), figure.summary));
+    const std::pair<QString, QString> parts[] = {
+        {tr("Look for"), reading.look_for}, {tr("Means"), reading.means},  {tr("Quantity"), quantity},
+        {tr("Formula"), figure.formula},    {tr("Source"), figure.source}, {tr("Erratum"), figure.erratum},
+        {tr("Shown now"), figure.summary},
+    };
+    QString html;
+    plain_ = figure.title;
+    for (const auto& [heading, text] : parts) {
+        html +=
+            section(heading, text, heading == tr("Formula") ? QStringLiteral("font-size: 14px") : QString());
+        if (!text.isEmpty()) plain_ += u'\n' + heading + u'\n' + text;
+    }
+    text_->setHtml(html);
     appear();
 }
 
 QString HelpDrawer::text() const {
-    return title_->text() + u'\n' + text_->toPlainText();
+    return plain_;
 }
 
 }  // namespace normscope::widgets

@@ -10,7 +10,8 @@ namespace normscope::widgets {
 
 struct Figure;
 
-/// The help on a panel: quantity, formula, source, erratum, and what it shows now.
+/// The help on a panel: what to look for, what that means, quantity, formula, source, erratum, and what it
+/// shows now.
 class HelpDrawer : public Drawer {
     Q_OBJECT
   public:
@@ -20,11 +21,13 @@ class HelpDrawer : public Drawer {
     HelpDrawer(QWidget* over, QWidget* parent);
 
     void explain(const Figure& figure);
+    /// All of it, formulas as they are typed.
     QString text() const;
 
   private:
     QLabel* title_;
     QTextBrowser* text_;
+    QString plain_;
 };
 
 }  // namespace normscope::widgets
