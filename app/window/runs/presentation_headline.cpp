@@ -3,8 +3,8 @@
 
 #include "app/lab/lab.h"
 #include "core/findings/headline.h"
+#include "core/findings/in_words.h"
 #include "core/model/gradient_ratio.h"
-#include "widgets/figures/number_text.h"
 
 #include <QCoreApplication>
 #include <algorithm>
@@ -33,17 +33,20 @@ std::optional<double> gradientRatio(const RunData& run, qint64 step) {
     return (*column)[static_cast<std::size_t>(at - steps.begin())];
 }
 
-QString shareOf(double ratio) {
-    if (ratio >= 1) return tr("%1 times").arg(widgets::numberText(ratio, 2));
-    if (ratio >= 1e-4) return tr("%1 % of").arg(widgets::numberText(100 * ratio, 2));
-    return tr("%1 of").arg(widgets::numberText(ratio, 2));
-}
-
 }  // namespace
+
+qint64 commonStep(qint64 shown, const std::vector<LabRun>& runs) {
+    qint64 newest = -1, common = shown;
+    for (const LabRun& run : runs) {
+        newest = std::max<qint64>(newest, run.lastStep());
+        if (run.isTraining() && run.trained()) common = std::min<qint64>(common, run.lastStep());
+    }
+    return std::min(common, newest);
+}
 
 QString presentationHeadline(const Lab& lab) {
     const qint64 step =
-        lab.comparison().exploring() ? 0 : std::min(lab.view().step(), lab.comparison().lastStep());
+        lab.comparison().exploring() ? 0 : commonStep(lab.view().step(), lab.comparison().runs);
     // At the end, or scrubbed to its step, the failure is the news.
     for (const LabRun& run : lab.comparison().runs)
         if (const Headline failed = headline(*run.data);
@@ -67,11 +70,12 @@ QString presentationHeadline(const Lab& lab) {
     if (!most) return {};
     const QString name = QString::fromStdString(most->data->name);
     const int depth = most->live.stack.depth;
+    const QString times = QString::fromStdString(times_text(ratio));
     const QString what =
-        tr("layer 1 of %1 gets %2 the gradient of layer %3").arg(name, shareOf(ratio)).arg(depth);
-    return step == 0   ? tr("At step 0, %1").arg(what)
-           : step == 1 ? tr("One update, and %1").arg(what)
-                       : tr("%1 updates, and %2").arg(step).arg(what);
+        times.isEmpty() ? tr("layer 1 of %1 gets the gradient of layer %2").arg(name).arg(depth)
+                        : tr("layer 1 of %1 gets a gradient %2 than layer %3").arg(name, times).arg(depth);
+    // The step is next to it, large.
+    return step == 0 ? tr("At step 0, %1").arg(what) : what.left(1).toUpper() + what.mid(1);
 }
 
 }  // namespace normscope::app
