@@ -3,6 +3,7 @@
 
 #include "core/backend/cpu/host/process_memory.h"
 #include "core/session/process/guard.h"
+#include "widgets/common/window_style.h"
 #include "widgets/plots/theme.h"
 
 #include <sys/stat.h>
@@ -11,7 +12,6 @@
 #include <QApplication>
 #include <QDir>
 #include <QHashFunctions>
-#include <QStyleFactory>
 #include <clocale>
 #include <cstdlib>
 #include <filesystem>
@@ -64,7 +64,7 @@ void setUp(QApplication& app) {
                    "C");  // numbers in files and figures have a point, whatever the desktop's language
     app.setOrganizationName(QStringLiteral("Normscope"));
     app.setApplicationName(QStringLiteral("Normscope"));
-    app.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    app.setStyle(new widgets::WindowStyle);
 }
 
 }  // namespace normscope::app
