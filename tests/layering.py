@@ -31,7 +31,7 @@ RANKS = {
 QT_CORE = set("""
     QByteArray QByteArrayView QCoreApplication QDateTime QDebug QDir QElapsedTimer QEvent QFile QFileInfo QHash QJsonArray
     QJsonDocument QJsonObject QList QLocale QMap QMetaObject QMetaType QMutex QObject QPoint QPointF QPointer QRect QRectF QRegularExpression
-    QSaveFile QSet QSettings QSize QSizeF QStandardPaths QString QStringList QStringView QTemporaryDir QTemporaryFile
+    QSaveFile QScopeGuard QSet QSettings QSize QSizeF QStandardPaths QString QStringList QStringView QTemporaryDir QTemporaryFile
     QTextStream QThread QTimer QUrl QVariant QVector QtGlobal QtMath
 """.split())
 UNDO = {"QUndoStack", "QUndoCommand"}

@@ -7,6 +7,7 @@
 #include "core/run/memory_need.h"
 #include "core/run/probe_steps.h"
 
+#include <QScopeGuard>
 #include <QTimer>
 #include <algorithm>
 #include <utility>
@@ -301,39 +302,32 @@ void EngineWorker::answer(const ExploreRequest& request) {
     };
     std::atomic<std::size_t> left{runs.size()};
     Clock::time_point forward_done = prepared;
-    const auto began_backward = [&] {
-        if (then.empty() || !in_parts) return;
-        last_begun_backward_ = Clock::now();
-        backward_ms_ = milliseconds(last_begun_backward_ - forward_done);
-    };
-    const auto measure = [&] {
-        if (runs.empty()) return;
-        forEachExplored([&](std::size_t i, ThreadPool& pool) {
-            bool first_done = false;
-            const auto first_measured = [&] {
-                first_done = true;
-                add(i, wanted.forward);
-                // The last run whose forward pass ends; the others may be in their backward pass.
-                if (--left > 0 || !in_parts) return;
-                forward_done = Clock::now();
-                std::vector<RunFrame> all = content;
-                all.insert(all.end(), rejected.begin(), rejected.end());
-                answered(std::move(all), nothing_left);
-            };
-            attempt(explored_[i], [&] {
-                measureCheap(i, wanted.forward, then, pool, draft, overdue ? shutting_down_ : cancel_,
-                             first_measured);
-            });
-            if (!first_done) first_measured();  // it failed before
+    {
+        const auto timed = qScopeGuard([&] {  // also where it is cancelled
+            if (then.empty() || !in_parts) return;
+            last_begun_backward_ = Clock::now();
+            backward_ms_ = milliseconds(last_begun_backward_ - forward_done);
         });
-    };
-    try {
-        measure();
-    } catch (const Cancelled&) {
-        began_backward();
-        throw;
+        if (!runs.empty())
+            forEachExplored([&](std::size_t i, ThreadPool& pool) {
+                bool first_done = false;
+                const auto first_measured = [&] {
+                    first_done = true;
+                    add(i, wanted.forward);
+                    // The last run whose forward pass ends; the others may be in their backward pass.
+                    if (--left > 0 || !in_parts) return;
+                    forward_done = Clock::now();
+                    std::vector<RunFrame> all = content;
+                    all.insert(all.end(), rejected.begin(), rejected.end());
+                    answered(std::move(all), nothing_left);
+                };
+                attempt(explored_[i], [&] {
+                    measureCheap(i, wanted.forward, then, pool, draft, overdue ? shutting_down_ : cancel_,
+                                 first_measured);
+                });
+                if (!first_done) first_measured();  // it failed before
+            });
     }
-    began_backward();
     if (in_parts) {
         for (RunFrame& run : runs) run.header.reset();
         content = runs;

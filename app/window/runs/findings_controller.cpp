@@ -200,9 +200,11 @@ std::vector<widgets::SearchEntry> FindingsController::commands() {
     for (const std::size_t i : trials->shown())
         all.push_back(
             {tr("Remedy: %1 (%2)").arg(text(trials->remedies[i].name), text(trials->remedies[i].sentence)),
-             [this, i, run = trials->run] {
+             [this, id = trials->remedies[i].id, run = trials->run] {
+                 // The run may have been trained further meanwhile, with other remedies.
                  const RemedyTrials* now = lab_.remedies().trials();
-                 if (now && now->run == run) lab_.remedies().tryOut({i});
+                 for (std::size_t k = 0; now && now->run == run && k < now->remedies.size(); ++k)
+                     if (now->remedies[k].id == id) return lab_.remedies().tryOut({k});
              }});
     return all;
 }

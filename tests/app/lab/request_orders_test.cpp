@@ -154,6 +154,11 @@ const std::vector<Request>& requests() {
          }},
         {"resume", &Files::stopped, [](Bench& b, const Files&) { b.lab->training().play(); }},
         {"more steps", &Files::trained, [](Bench& b, const Files&) { b.lab->training().play(); }},
+        {"more steps, unreadable", &Files::trained,
+         [gone](Bench& b, const Files&) {
+             gone(b);
+             b.lab->training().play();
+         }},
         {"more steps, rejected", &Files::trained,
          [](Bench& b, const Files&) { b.lab->training().trainFurther("no-such-device"); }},
         {"resume, unreadable", &Files::stopped,
