@@ -2,6 +2,7 @@
 #pragma once
 
 #include "widgets/panels/panel_cell.h"
+#include "widgets/plots/resize_queue.h"
 
 #include <QWidget>
 #include <vector>
@@ -56,6 +57,7 @@ class PanelGrid : public QWidget {
     void arrange();
     void shareCrosshair(PanelCell* from, std::optional<double> x);
 
+    ResizeQueue resized_;
     std::vector<PanelCell*> cells_;
     bool wide_ = false, basic_ = false;
     int focused_ = -1;

@@ -3,6 +3,7 @@
 
 #include "core/base/assert.h"
 #include "widgets/accessibility/accessible_role.h"
+#include "widgets/plots/resize_queue.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -16,6 +17,11 @@
 #include <utility>
 
 namespace normscope::widgets {
+
+namespace {
+constexpr int kSmallResize =
+    100;  // px along a side: more, as on maximising, would show the old image for a frame
+}
 
 /// Crosshair, the points on it, and the zoom box: what moves with the mouse and is not part of the figure.
 class PlotView::Overlay {
@@ -139,6 +145,7 @@ void PlotView::setCrosshair(std::optional<double> x) {
 void PlotView::rebuild() {
     dirty_ = !isVisible();
     if (dirty_) return;
+    resized_ = false;
     style_.pixel = 1 / viewport()->devicePixelRatioF();
     if (view_state_.plots.empty() && !frozen_) {
         shown_ = figure_;
@@ -302,6 +309,7 @@ void PlotView::paintEvent(QPaintEvent* event) {
     if (dirty_ || style_.pixel != 1 / ratio) rebuild();
     QPainter painter(viewport());
     painter.setClipRegion(event->region());
+    if (resized_) painter.fillRect(viewport()->rect(), style_.theme.background);
     if (stored_ == Kept::Nothing) {
         scene_.paint(painter);
         stored_ = Kept::Painted;
@@ -324,7 +332,21 @@ void PlotView::keepImage(double ratio) {
 
 void PlotView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
+    const QSize change = event->size() - event->oldSize();
+    const bool small = std::abs(change.width()) <= kSmallResize && std::abs(change.height()) <= kSmallResize;
+    if (!resize_queue_ || !small || stored_ == Kept::Nothing) return rebuild();
+    resized_ = true;
+    resize_queue_->add(this);
+}
+
+void PlotView::setResizeQueue(ResizeQueue* queue) {
+    resize_queue_ = queue;
+}
+
+void PlotView::layOutResized() {
+    if (!resized_) return;
     rebuild();
+    if (!dirty_) keepImage(viewport()->devicePixelRatioF());  // the next change of the size shows it
 }
 
 void PlotView::showEvent(QShowEvent* event) {
@@ -333,6 +355,7 @@ void PlotView::showEvent(QShowEvent* event) {
 }
 
 void PlotView::mousePressEvent(QMouseEvent* event) {
+    layOutResized();  // places are those of the new size
     if (event->button() != Qt::LeftButton) {
         event->ignore();
         return;
@@ -343,6 +366,7 @@ void PlotView::mousePressEvent(QMouseEvent* event) {
 }
 
 void PlotView::mouseMoveEvent(QMouseEvent* event) {
+    layOutResized();
     hover_position_ = event->pos();
     mouse_inside_ = true;
     const bool dragging = (event->buttons() & Qt::LeftButton) && pressed_plot_ >= 0 && !isMap(pressed_plot_);
@@ -375,6 +399,7 @@ void PlotView::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void PlotView::mouseReleaseEvent(QMouseEvent* event) {
+    layOutResized();
     if (event->button() != Qt::LeftButton || pressed_plot_ < 0) return;
     const std::size_t plot = static_cast<std::size_t>(std::exchange(pressed_plot_, -1));
     const QRectF box = std::exchange(overlay_->box, QRectF());
@@ -403,6 +428,7 @@ void PlotView::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void PlotView::mouseDoubleClickEvent(QMouseEvent* event) {
+    layOutResized();
     if (event->button() != Qt::LeftButton) return;
     const int plot = plotAt(figureLayout(), event->pos());
     if (plot >= 0 && !isMap(plot))
@@ -412,6 +438,7 @@ void PlotView::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void PlotView::wheelEvent(QWheelEvent* event) {
+    layOutResized();
     const int plot = plotAt(figureLayout(), event->position());
     if (!(event->modifiers() & Qt::ControlModifier) || plot < 0 || isMap(plot)) {
         event->ignore();  // an enclosing scroll area scrolls
@@ -434,6 +461,7 @@ void PlotView::wheelEvent(QWheelEvent* event) {
 }
 
 void PlotView::keyPressEvent(QKeyEvent* event) {
+    layOutResized();
     if (event->matches(QKeySequence::Copy)) {
         if (!hoverText().isEmpty()) QApplication::clipboard()->setText(hoverText());
         return;

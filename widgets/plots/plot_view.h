@@ -9,10 +9,13 @@
 
 #include <QGraphicsView>
 #include <QPixmap>
+#include <QPointer>
 #include <memory>
 #include <optional>
 
 namespace normscope::widgets {
+
+class ResizeQueue;
 
 /// Shows one Figure with zoom and hover. Interface thread only.
 ///
@@ -41,6 +44,12 @@ class PlotView : public QGraphicsView {
     void setTitleShown(bool shown);
     /// On: a drag, or Shift with the arrows and Enter, marks a rectangle of cells of a map (cellsMarked).
     void setCellsMarkable(bool markable) { cells_markable_ = markable; }
+
+    /// Small changes of the size, as while the window's edge is dragged, are laid out by this queue: until
+    /// then the old image is shown. Without a queue, and after other changes, at once.
+    void setResizeQueue(ResizeQueue* queue);
+    /// Lays out what was resized since; else does nothing.
+    void layOutResized();
 
     /// While frozen (a knob is dragged) the ranges do not change; they follow the data again on release.
     void setAxesFrozen(bool frozen);
@@ -107,6 +116,8 @@ class PlotView : public QGraphicsView {
     std::optional<PlotViewState> frozen_;  ///< ranges to keep while axes are frozen
     bool rebuilt_frozen_ = false;          ///< with these ranges: without them the figure may differ
     bool dirty_ = true;
+    QPointer<ResizeQueue> resize_queue_;
+    bool resized_ = false;  ///< since the figure was laid out
 
     FigureScene scene_;
     enum class Kept { Nothing, Painted, Image } stored_ = Kept::Nothing;  ///< of the shown figure
