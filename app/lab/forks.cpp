@@ -15,6 +15,20 @@
 
 namespace normscope::app {
 
+namespace {
+
+/// A copy of the run that is not recorded anywhere yet.
+LabRun branchOf(LabRun run, const std::string& name, std::int64_t step) {
+    run.training = 0;
+    run.recording.clear();
+    run.session.clear();
+    run.data = std::make_shared<RunData>(*run.data);
+    run.data->name = name + ", fork at " + std::to_string(step);
+    return run;
+}
+
+}  // namespace
+
 Forks::Forks(LabState& state, Edits& edits, TrainingControl& training)
     : state_(state),
       edits_(edits),
@@ -28,8 +42,7 @@ Forks::Forks(LabState& state, Edits& edits, TrainingControl& training)
 }
 
 /// At the end of a run its last state, if there is a checkpoint of it and it is not one that diverged.
-std::int64_t Forks::wantedStep() const {
-    const LabRun& run = state_.now.selectedRun();
+std::int64_t Forks::wantedStep(const LabRun& run) const {
     const std::int64_t last = run.lastStep(), shown = state_.shown.step;
     if (shown < last) return std::max<std::int64_t>(shown, 0);
     const bool sound = run.data->outcome.state != RunState::Diverged && !run.unfinished();
@@ -40,12 +53,11 @@ std::int64_t Forks::wantedStep() const {
 
 bool Forks::atEnd() const {
     const LabRun& run = state_.now.selectedRun();
-    return run.trained() && !run.data->unread && wantedStep() >= run.live.train.steps;
+    return run.trained() && !run.data->unread && wantedStep(run) >= run.live.train.steps;
 }
 
-Forks::Point Forks::point() const {
-    const LabRun& run = state_.now.selectedRun();
-    const std::int64_t step = wantedStep();
+Forks::Point Forks::point(const LabRun& run) const {
+    const std::int64_t step = wantedStep(run);
     const KnownCheckpoint* from = nearestCheckpoint(run, step);
     if (from && from->step == step) return {step, from};
     const std::string obstacle = replayObstacle(*run.data, from, step);
@@ -61,7 +73,7 @@ QString Forks::obstacle() const {
     if (!run.trained()) return tr("%1 is not trained yet: a fork begins at one of its steps").arg(name);
     if (!same_but_hot(run.live, run.recipe))
         return tr("A fork keeps the stack: only Δt, τ, ε, learning rate, weight decay and clip may differ");
-    if (const Point fork = point(); !fork.obstacle.empty())
+    if (const Point fork = point(run); !fork.obstacle.empty())
         return tr("%1 cannot be forked at step %2: %3")
             .arg(name)
             .arg(fork.step)
@@ -76,21 +88,37 @@ void Forks::forkSelected(int more_steps) {
         return;
     }
     const LabRun& run = state_.now.selectedRun();
-    const Point from = point();
+    const Point from = point(run);
     if (!from.remark.empty())
         Q_EMIT state_.problem(tr("%1 is forked at its checkpoint of step %2: %3")
                                   .arg(QString::fromStdString(run.data->name))
                                   .arg(from.step)
                                   .arg(QString::fromStdString(from.remark)));
-    Fork fork{run.id, run, run.data->name, from.step};
-    if (atEnd()) fork.more_steps = more_steps > 0 ? more_steps : run.live.train.steps;
+    const int steps = more_steps > 0 ? more_steps : run.live.train.steps;
+    start(run, branchOf(run, default_run_name(run.recipe), from.step), from, atEnd() ? steps : 0);
+}
+
+std::optional<std::int64_t> Forks::branchStep(const LabRun& run, const Recipe& recipe) const {
+    const std::int64_t shown = state_.shown.step;
+    if (!run.trained() || run.data->unread || shown <= 0 || shown >= run.lastStep()) return {};
+    if (!same_but_hot(run.live, recipe)) return {};
+    const Point from = point(run);
+    if (!from.obstacle.empty() || from.step != shown) return {};
+    return shown;
+}
+
+void Forks::forkAs(const LabRun& run, const Recipe& recipe, const std::string& name) {
+    if (!branchStep(run, recipe)) return;
+    const Point from = point(run);
+    LabRun branch = branchOf(run, name, from.step);
+    branch.recipe = recipe;
+    start(run, std::move(branch), from, 0);
+}
+
+void Forks::start(const LabRun& parent, LabRun branch, const Point& from, int more_steps) {
+    Fork fork{parent.id, std::move(branch), parent.data->name, from.step, more_steps};
     fork.run.id = state_.newId();
-    fork.run.training = 0;
-    fork.run.recording.clear();
-    fork.run.session.clear();
-    fork.run.data = std::make_shared<RunData>(*run.data);
     fork.run.data->id = fork.run.id;
-    fork.run.data->name = default_run_name(fork.run.recipe) + ", fork at " + std::to_string(from.step);
     if (!from.from) return replay(std::move(fork), nullptr);
     const CheckpointSource source = from.from->source;
     const quint64 token = reading_.ask(std::move(fork));

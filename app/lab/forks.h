@@ -8,6 +8,7 @@
 #include <QObject>
 #include <QString>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace normscope::app {
@@ -32,6 +33,13 @@ class Forks : public QObject {
     bool atEnd() const;
     /// The reason if forkSelected() would fork nothing, in one line; else empty.
     QString obstacle() const;
+
+    /// The step at which forkAs() would branch this run off: the shown one, where it is between the run's
+    /// first and last step, can be replayed exactly, and the recipe differs in what changes during training;
+    /// else nullopt: such a run begins at step 0.
+    std::optional<std::int64_t> branchStep(const LabRun& run, const Recipe& recipe) const;
+    /// The same with another recipe and name than the selected run's, where branchStep() has a value.
+    void forkAs(const LabRun& run, const Recipe& recipe, const std::string& name);
 
     /// Whether a fork is replayed.
     bool running() const;
@@ -58,8 +66,9 @@ class Forks : public QObject {
         int more_steps = 0;            ///< 0: up to its last step
         std::int64_t steps_done = -1;  ///< of its replay; -1: not begun
     };
-    std::int64_t wantedStep() const;
-    Point point() const;
+    std::int64_t wantedStep(const LabRun& run) const;
+    Point point(const LabRun& run) const;
+    void start(const LabRun& parent, LabRun branch, const Point& from, int more_steps);
     void replay(Fork fork, const CheckpointPtr& from);
     void begin(Fork&& fork, const CheckpointPtr& checkpoint);
     void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);

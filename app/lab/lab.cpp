@@ -47,7 +47,7 @@ Lab::Lab(Options options, QObject* parent)
       devices_(std::make_unique<Devices>(*state_, std::move(options.backend))),
       training_(std::make_unique<TrainingControl>(*state_, *edits_, *devices_)),
       forks_(std::make_unique<Forks>(*state_, *edits_, *training_)),
-      remedies_(std::make_unique<Remedies>(*state_, *edits_, *training_)),
+      remedies_(std::make_unique<Remedies>(*state_, *edits_, *training_, *forks_)),
       view_(std::make_unique<LabView>(*state_)),
       measurement_(std::make_unique<Measurement>(*state_)),
       session_(std::make_unique<LabSession>(

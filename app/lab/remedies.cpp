@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/remedies.h"
 
+#include "app/lab/forks.h"
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
 #include "app/lab/training_control.h"
@@ -31,10 +32,11 @@ std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::v
 
 }  // namespace
 
-Remedies::Remedies(LabState& state, Edits& edits, TrainingControl& training)
+Remedies::Remedies(LabState& state, Edits& edits, TrainingControl& training, Forks& forks)
     : state_(state),
       edits_(edits),
       training_(training),
+      forks_(forks),
       drafting_(state.requests, "draft", Pending<Drafting>::Replies::OfNewest) {
     state_.onReply(state_.engine(), &EngineWorker::drafted, this, &Remedies::applyDrafted);
     connect(&state_, &LabState::runsChanged, this, &Remedies::update);
@@ -113,18 +115,39 @@ void Remedies::applyDrafted(quint64 token, qulonglong index, const DraftResultPt
     Q_EMIT changed();
 }
 
+namespace {
+
+/// The failed run's watchpoints are not the trial's: a pause would leave the table of trials without its
+/// values.
+Recipe recipeOfTrial(Recipe recipe) {
+    recipe.watch.clear();
+    return recipe;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> Remedies::branchStep(std::size_t which) const {
+    const LabRun* failed = failedRun();
+    const RemedyTrials* shown = trials();
+    if (!failed || !shown || which >= shown->remedies.size()) return {};
+    return forks_.branchStep(*failed, recipeOfTrial(shown->remedies[which].recipe));
+}
+
 void Remedies::tryOut(const std::vector<std::size_t>& which) {
     const LabRun* found = failedRun();
     if (!found || which.empty()) return;
     const LabRun failed = *found;
     const std::vector<Remedy> remedies = remedies_[failed.id].remedies;
+    if (which.size() == 1 && branchStep(which.front())) {
+        const Remedy& remedy = remedies.at(which.front());
+        return forks_.forkAs(failed, recipeOfTrial(remedy.recipe),
+                             nameOfTrial(failed, remedy, state_.now.runs));
+    }
     Comparison after = state_.now;
     std::vector<std::string> ids;
     for (const std::size_t index : which) {
         ids.push_back(state_.newId());
-        Recipe recipe = remedies.at(index).recipe;
-        recipe.watch.clear();  // the failed run's: a pause would leave the table of trials without its values
-        after.runs.push_back(makeRun(ids.back(), recipe));
+        after.runs.push_back(makeRun(ids.back(), recipeOfTrial(remedies.at(index).recipe)));
     }
     edits_.commit(std::move(after),
                   which.size() == 1 ? tr("try %1").arg(QString::fromStdString(remedies[which.front()].name))

@@ -76,8 +76,10 @@ void TrainingControl::play() {
     }
     if (!plans.empty())
         begin(std::move(plans));
-    else if (act == Act::StartAsNew)
-        startAsNewRun();
+    else if (act == Act::StartNew)
+        startNewRuns();
+    else if (act == Act::StartAgain)
+        replaceRuns();
     else if (act == Act::ResumeEnded)
         resumeRuns(ended);
     else if (act == Act::MoreSteps)
@@ -101,7 +103,7 @@ TrainingControl::Act TrainingControl::nextAct() const {
         ended |= run.resumable();
     }
     if (ready) return Act::Train;
-    if (state_.now.changesPending()) return Act::StartAsNew;
+    if (state_.now.changesPending()) return replaces_ ? Act::StartAgain : Act::StartNew;
     if (ended) return Act::ResumeEnded;
     if (fresh) return Act::Train;  // which states what they lack
     if (moreSteps() > 0) return Act::MoreSteps;
@@ -153,12 +155,23 @@ void TrainingControl::stop() {
     Q_EMIT state_.trainingChanged();
 }
 
-void TrainingControl::startAsNewRun() {
-    NewRuns started = asNewRuns(state_.now, [this] { return state_.newId(); });
-    if (started.fresh.empty()) return;
-    edits_.commit(std::move(started.after), tr("start as new run"));
+void TrainingControl::startNewRuns() {
+    start(withNewRuns(state_.now, [this] { return state_.newId(); }), tr("start new run"));
+}
+
+void TrainingControl::replaceRuns() {
+    start(withReplacedRuns(state_.now, [this] { return state_.newId(); }), tr("replace run"));
+}
+
+void TrainingControl::setReplacesRuns(bool replaces) {
+    if (std::exchange(replaces_, replaces) != replaces) Q_EMIT state_.trainingChanged();
+}
+
+void TrainingControl::start(NewRuns runs, const QString& text) {
+    if (runs.fresh.empty()) return;
+    edits_.commit(std::move(runs.after), text);
     std::vector<RunPlan> plans;
-    for (const std::string& id : started.fresh) plans.push_back(planOf(*state_.now.find(id)));
+    for (const std::string& id : runs.fresh) plans.push_back(planOf(*state_.now.find(id)));
     begin(std::move(plans));
 }
 

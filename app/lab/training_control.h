@@ -18,6 +18,7 @@ namespace normscope::app {
 class Devices;
 class Edits;
 class LabState;
+struct NewRuns;
 
 /// Controls the training: starts, pauses, stops and resumes runs. Interface thread.
 class TrainingControl : public QObject {
@@ -31,7 +32,8 @@ class TrainingControl : public QObject {
         Pause,
         Continue,     ///< the paused training
         Train,        ///< the runs that are not trained
-        StartAsNew,   ///< the runs whose knobs have changed since
+        StartNew,     ///< startNewRuns(): knobs of trained runs have changed
+        StartAgain,   ///< replaceRuns(): the same, where replacesRuns()
         ResumeEnded,  ///< the runs that were stopped or failed before their last step
         MoreSteps,    ///< moreSteps() more of the runs that have ended at their last step
         Follow,       ///< nothing here: another process trains
@@ -45,7 +47,12 @@ class TrainingControl : public QObject {
     void togglePlay();
     void singleStep();
     void stop();
-    void startAsNewRun();
+    /// New runs of the trained ones whose knobs have changed: added to them, or in their place. Undoable.
+    void startNewRuns();
+    void replaceRuns();
+    /// Which of the two play() does. On where the runs keep their places: those of a story.
+    void setReplacesRuns(bool replaces);
+    bool replacesRuns() const { return replaces_; }
     /// Starts these runs of the comparison, on their devices, else on the chosen one. `before`: the data of
     /// runs that were changed for the start.
     void begin(std::vector<RunPlan> plans, Training::Data before = {});
@@ -79,6 +86,7 @@ class TrainingControl : public QObject {
     /// Whether this run can go into it, now.
     static bool belongs(const LabRun& run, const Resumption& resumption);
     void resume(const std::vector<std::string>& ids, const std::string& backend, int more_steps);
+    void start(NewRuns runs, const QString& text);
     void applyStartRejected(quint64 token, const QString& id, const QString& message);
     void applyCheckpoint(quint64 token, const CheckpointPtr& checkpoint);
     void beginResumed(const Resumption& resumption);
@@ -87,6 +95,7 @@ class TrainingControl : public QObject {
     Edits& edits_;
     const Devices& devices_;
     Pending<ResumedRun> resumptions_;
+    bool replaces_ = false;
 };
 
 }  // namespace normscope::app

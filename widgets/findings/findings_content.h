@@ -5,6 +5,7 @@
 #include "widgets/findings/findings_column.h"
 #include "widgets/findings/remedy_table.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct RemedyContent {
         QString name, sentence;
         QString reason;  ///< what was measured that points to it; may be empty
         DraftResult draft;
+        /// The step at which its run branches off the failed one; nullopt: it begins at step 0.
+        std::optional<std::int64_t> branch_step = {};
     };
     std::string run;                        ///< id of the failed run
     int hue = 0;                            ///< index of its colour

@@ -209,9 +209,7 @@ void RemedyBox::showDrafts() {
     for (std::size_t i = 0; i < buttons_.size(); ++i) {
         buttons_[i]->setVisible(i < shown.shown.size());
         if (i >= shown.shown.size()) continue;
-        const RemedyContent::Choice& remedy = shown.shown[i];
-        buttons_[i]->setRemedy(remedy.name, remedy.sentence, remedy.reason, remedy.draft, shown.control.first,
-                               shown.hue);
+        buttons_[i]->setRemedy(shown.shown[i], shown.control.first, shown.hue);
     }
 
     const bool done = shown.made == shown.all;

@@ -29,30 +29,34 @@ RemedyButton::RemedyButton(QWidget* parent) : QAbstractButton(parent) {
 }
 
 QString RemedyButton::resultText() const {
-    return tr("%1 · gain %2")
-        .arg(QString::fromStdString(number_text(draft_.gradient)),
-             QString::fromStdString(number_text(draft_.gain)));
+    const QString first = branch_step_ ? tr("from step %1").arg(*branch_step_)
+                                       : QString::fromStdString(number_text(draft_.gradient));
+    return tr("%1 · gain %2").arg(first, QString::fromStdString(number_text(draft_.gain)));
 }
 
-void RemedyButton::setRemedy(const QString& name, const QString& sentence, const QString& reason,
-                             const DraftResult& draft, const FirstSteps& failed, int run) {
+void RemedyButton::setRemedy(const RemedyContent::Choice& remedy, const FirstSteps& failed, int run) {
     run_ = run;
-    draft_ = draft;
+    draft_ = remedy.draft;
+    branch_step_ = remedy.branch_step;
     failed_ = failed;
-    setText(name);
+    setText(remedy.name);
     const QString result = tr("Draft of %1 steps: gain over the run %2 ± %3 nat; gradient, first over last "
                               "layer, %4; loss of its last 4 steps %5 nat")
-                               .arg(draft.first.loss.size())
-                               .arg(QString::fromStdString(number_text(draft.gain)),
-                                    QString::fromStdString(number_text(draft.error, 1)),
-                                    QString::fromStdString(number_text(draft.gradient)),
-                                    QString::fromStdString(number_text(draft.loss, 3)));
-    QStringList lines{sentence};
-    if (!reason.isEmpty()) lines << tr("Measured: %1").arg(reason);
+                               .arg(draft_.first.loss.size())
+                               .arg(QString::fromStdString(number_text(draft_.gain)),
+                                    QString::fromStdString(number_text(draft_.error, 1)),
+                                    QString::fromStdString(number_text(draft_.gradient)),
+                                    QString::fromStdString(number_text(draft_.loss, 3)));
+    QStringList lines{remedy.sentence};
+    if (!remedy.reason.isEmpty()) lines << tr("Measured: %1").arg(remedy.reason);
     lines << result;
-    setAccessibleName(tr("Remedy: %1").arg(name));
+    if (branch_step_)
+        lines << tr("The draft begins at step 0, its run at the shown step %1").arg(*branch_step_);
+    setAccessibleName(tr("Remedy: %1").arg(remedy.name));
     setAccessibleDescription(lines.join(QStringLiteral("; ")));
-    lines << tr("The order is no ranking") << tr("Press: train it as a further run");
+    lines << tr("The order is no ranking")
+          << (branch_step_ ? tr("Press: fork the run at this step with it")
+                           : tr("Press: train it as a further run"));
     setToolTip(lines.join(u'\n'));
     update();
 }
@@ -107,7 +111,8 @@ void RemedyButton::paintEvent(QPaintEvent*) {
     painter.setPen(theme.muted);
     const QRect first(left, 3, width() - left - 2, height() / 2 - 3),
         second(left, height() / 2, first.width(), 15);
-    painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft, resultText());
+    painter.drawText(second, Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(resultText(), Qt::ElideRight, second.width()));
     painter.setFont(heavy);
     painter.setPen(theme.text);
     painter.drawText(first, Qt::AlignVCenter | Qt::AlignLeft,

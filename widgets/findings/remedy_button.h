@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/run/draft.h"
+#include "widgets/findings/findings_content.h"
 
 #include <QAbstractButton>
 
@@ -9,7 +9,8 @@ namespace normscope::widgets {
 
 /// One remedy and its draft: name, the gradient ratio at the draft's end, its gain over the failed run, and
 /// the gradient ratio over the steps as a small plot, bold; that of the failed run dashed. All texts are of
-/// fixed sizes; the tooltip has the whole change and what was measured that points to it.
+/// fixed sizes; the tooltip has the whole change and what was measured that points to it. Where its run
+/// branches off at a step, that is written in place of the ratio.
 class RemedyButton : public QAbstractButton {
     Q_OBJECT
   public:
@@ -17,8 +18,7 @@ class RemedyButton : public QAbstractButton {
 
     explicit RemedyButton(QWidget* parent = nullptr);
     /// `run`: index of the failed run's colour.
-    void setRemedy(const QString& name, const QString& sentence, const QString& reason,
-                   const DraftResult& draft, const FirstSteps& failed, int run);
+    void setRemedy(const RemedyContent::Choice& remedy, const FirstSteps& failed, int run);
     const FirstSteps& draft() const { return draft_.first; }
     QString resultText() const;
     QSize sizeHint() const override;
@@ -34,6 +34,7 @@ class RemedyButton : public QAbstractButton {
   private:
     int run_ = 0;
     DraftResult draft_;
+    std::optional<std::int64_t> branch_step_;
     FirstSteps failed_;
 };
 

@@ -90,7 +90,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     connect(field_, &QSpinBox::valueChanged, this, [this](int step) { scrubTo(step); });
     connect(fork_, &QPushButton::clicked, this, &TransportBar::forkHere);
     connect(measure_, &QPushButton::clicked, this, &TransportBar::measureHere);
-    connect(new_run_, &QPushButton::clicked, this, &TransportBar::startNewRun);
+    connect(replace_, &QPushButton::clicked, this, &TransportBar::replaceRuns);
     auto* space = new QShortcut(Qt::Key_Space, this);
     space->setAutoRepeat(false);
     connect(space, &QShortcut::activated, this, &TransportBar::playOrPause);
@@ -108,7 +108,7 @@ TransportBar::TransportBar(QWidget* parent) : QWidget(parent) {
     setRange(-1, 0);
     setMeasurable(false, tr("Nothing is recorded yet"));
     setForkable(false, tr("Nothing is recorded yet"));
-    setPreviewPending(false);
+    setReplaceable(false);
 }
 
 void TransportBar::addTrainButtons() {
@@ -167,7 +167,7 @@ void TransportBar::addStep(QBoxLayout* line) {
     line->addLayout(column);
 }
 
-/// Fork, or start as new run, above measure: of one width.
+/// Fork, or replace, above measure: of one width.
 void TransportBar::addActions(QBoxLayout* line) {
     auto* column = new QVBoxLayout;
     column->setContentsMargins(0, 2, 0, 2);
@@ -181,13 +181,15 @@ void TransportBar::addActions(QBoxLayout* line) {
         return made;
     };
     fork_ = button(tr("Fork here"), tr("K"), "forkHere");
-    new_run_ = button(tr("Start as new run"), {}, "startNewRun");
-    new_run_->setToolTip(tr("Trains the stack as previewed, as a new run (Ctrl+Return)"));
+    replace_ = button(tr("Replace run"), {}, "replaceRuns");
+    replace_->setToolTip(
+        tr("Trains the changed stack in place of the trained one; undo restores it "
+           "(Ctrl+Shift+Return)"));
     measure_ = button(tr("Measure"), tr("M"), "measureHere");
     column->addStretch(1);
     int width = 0;
-    for (const BarButton* made : {fork_, new_run_, measure_}) width = std::max(width, made->fullWidth());
-    for (BarButton* made : {fork_, new_run_, measure_}) made->setFixedSize(width, 25);
+    for (const BarButton* made : {fork_, replace_, measure_}) width = std::max(width, made->fullWidth());
+    for (BarButton* made : {fork_, replace_, measure_}) made->setFixedSize(width, 25);
     measure_->setAccessibleName(tr("Measure at this step"));
     fork_->setAccessibleName(tr("Fork at this step"));
     line->addLayout(column);
@@ -330,9 +332,9 @@ void TransportBar::showNote() {
     note_->setAccessibleDescription(text);
 }
 
-void TransportBar::setPreviewPending(bool pending) {
-    fork_->setVisible(!pending);
-    new_run_->setVisible(pending);
+void TransportBar::setReplaceable(bool replaceable) {
+    fork_->setVisible(!replaceable);
+    replace_->setVisible(replaceable);
 }
 
 void TransportBar::playOrPause() {

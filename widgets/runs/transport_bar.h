@@ -52,7 +52,7 @@ class TransportBar : public QWidget {
     void setDeviceUse(const QString& device, const QString& memory);
     /// After a structural knob was moved in training: in the place of the fork, which keeps the stack, a
     /// button that starts the previewed stack as a new run.
-    void setPreviewPending(bool pending);
+    void setReplaceable(bool replaceable);
 
     StepScrubber* scrubber() const { return scrubber_; }
     DeviceButton* device() const { return device_; }
@@ -66,7 +66,7 @@ class TransportBar : public QWidget {
     void pause();
     void singleStep();  ///< train one step; sent only where the newest step is shown
     void scrubbed(qint64 step);
-    void startNewRun();
+    void replaceRuns();
     void forkHere();     ///< or cancel the replay of a fork
     void measureHere();  ///< or cancel the running measurement
 
@@ -88,7 +88,7 @@ class TransportBar : public QWidget {
 
     QWidget* left_;
     GlyphButton *first_, *back_, *forward_, *last_;
-    BarButton *play_, *fork_, *new_run_, *measure_;
+    BarButton *play_, *fork_, *replace_, *measure_;
     StepScrubber* scrubber_;
     StepField* field_;
     QLabel *planned_, *note_;

@@ -7,6 +7,7 @@
 #include "widgets/figures/knobs/recipe_diff.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace normscope::app {
 
@@ -222,16 +223,42 @@ Comparison restored(const Comparison& now, std::vector<LabRun> then) {
     return withRuns(now, withLaterRecordings(std::move(then), now.runs));
 }
 
-NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id) {
+namespace {
+
+/// An untrained run of a trained one's knobs.
+LabRun freshRun(const LabRun& of, std::string id) {
+    LabRun fresh = makeRun(std::move(id), of.recipe);
+    fresh.weights = of.weights;
+    if (of.preview) {
+        fresh.data->probes = of.preview->probes;  // its step 0 is on screen already
+        static_cast<LossLevels&>(*fresh.data) = *of.preview;
+    }
+    return fresh;
+}
+
+}  // namespace
+
+NewRuns withNewRuns(Comparison now, const std::function<std::string()>& new_id) {
+    NewRuns result{std::move(now), {}};
+    std::vector<LabRun> added;
+    for (LabRun& run : result.after.runs) {
+        if (!run.needsNewRun()) continue;
+        added.push_back(freshRun(run, new_id()));
+        result.fresh.push_back(added.back().id);
+        run.recipe = run.live;
+        run.preview.reset();
+        run.rejection.clear();
+    }
+    std::move(added.begin(), added.end(), std::back_inserter(result.after.runs));
+    return result;
+}
+
+NewRuns withReplacedRuns(Comparison now, const std::function<std::string()>& new_id) {
     NewRuns result{std::move(now), {}};
     for (LabRun& run : result.after.runs) {
         if (!run.needsNewRun()) continue;
-        LabRun fresh = makeRun(new_id(), run.recipe);
-        fresh.weights = run.weights;
-        if (run.preview) {
-            fresh.data->probes = run.preview->probes;  // its step 0 is on screen already
-            static_cast<LossLevels&>(*fresh.data) = *run.preview;
-        }
+        LabRun fresh = freshRun(run, new_id());
+        fresh.given_name = run.given_name;
         result.fresh.push_back(fresh.id);
         run = std::move(fresh);
     }

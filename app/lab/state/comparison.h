@@ -76,12 +76,15 @@ Comparison restored(const Comparison& now, std::vector<LabRun> then);
 /// The runs of an undo entry, with what was recorded of them until they were replaced by others.
 std::vector<LabRun> withLaterRecordings(std::vector<LabRun> then, const std::vector<LabRun>& replaced);
 
-/// Trained runs whose knobs moved on, each replaced by a new one of its knobs; `fresh` are the new ones' ids.
+/// New runs of the trained runs whose knobs moved on; `fresh` are their ids.
 struct NewRuns {
     Comparison after;
     std::vector<std::string> fresh;
 };
-NewRuns asNewRuns(Comparison now, const std::function<std::string()>& new_id);
+/// Added after all others, whose colours stay; the trained ones get the knobs that they were trained with.
+NewRuns withNewRuns(Comparison now, const std::function<std::string()>& new_id);
+/// In place of the trained ones, under the names that were given to them.
+NewRuns withReplacedRuns(Comparison now, const std::function<std::string()>& new_id);
 
 /// The name of a run of this recipe: without what all runs share.
 std::string nameOf(const Comparison& now, Recipe recipe);

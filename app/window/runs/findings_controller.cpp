@@ -111,9 +111,14 @@ widgets::RemedyTable::Row rowOf(const Lab& lab, const std::string& id) {
     return row;
 }
 
-widgets::RemedyContent::Choice choiceOf(const RemedyTrials& trials, std::size_t index) {
+widgets::RemedyContent::Choice choiceOf(const Lab& lab, const RemedyTrials& trials, std::size_t index) {
     const Remedy& remedy = trials.remedies[index];
-    return {index, text(remedy.name), text(remedy.sentence), text(remedy.reason), *trials.drafts[index]};
+    return {index,
+            text(remedy.name),
+            text(remedy.sentence),
+            text(remedy.reason),
+            *trials.drafts[index],
+            lab.remedies().branchStep(index)};
 }
 
 widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
@@ -131,8 +136,8 @@ widgets::RemedyContent remediesOf(const Lab& lab, const RemedyTrials& trials) {
         trials.drafts.begin(), trials.drafts.end(), [](const auto& draft) { return draft.has_value(); }));
     content.requested = trials.requested;
     content.seconds = trials.seconds;
-    for (const std::size_t i : trials.shown()) content.shown.push_back(choiceOf(trials, i));
-    for (const std::size_t i : trials.not_enough()) content.not_enough.push_back(choiceOf(trials, i));
+    for (const std::size_t i : trials.shown()) content.shown.push_back(choiceOf(lab, trials, i));
+    for (const std::size_t i : trials.not_enough()) content.not_enough.push_back(choiceOf(lab, trials, i));
     content.tried = trials.tried;
     if (trials.tried.empty()) return content;
     content.rows.push_back(rowOf(lab, trials.run));

@@ -32,6 +32,7 @@ StoryGuide::StoryGuide(Lab& lab, widgets::StoryStrip& strip, QObject* parent)
     connect(&strip_, &widgets::StoryStrip::stepShown, this, &StoryGuide::showStep);
     connect(&strip_, &widgets::StoryStrip::ended, this, [this] {
         action_.reset();
+        lab_.training().setReplacesRuns(false);
         Q_EMIT actionChanged();
     });
 }
@@ -46,6 +47,7 @@ void StoryGuide::start(const Story& story) {
     }
     lab_.runs().compare(recipes, tr("story %1").arg(QString::fromStdString(story.title)), names);
     lab_.runs().setLinked(true);
+    lab_.training().setReplacesRuns(true);  // its pages are about runs by their places
     strip_.start(story);
 }
 

@@ -68,22 +68,26 @@ double last(const RunData& run, const char* column) {
 /// What Space does next, for all runs at once; empty while it trains.
 QString actText(const Lab& lab) {
     using Act = TrainingControl::Act;
-    const auto resumed = [&](const QString& one, const QString& several, const auto& counts) {
+    const auto counted = [&](const QString& one, const QString& several, const auto& counts) {
         const auto& runs = lab.comparison().runs;
         const auto count = std::count_if(runs.begin(), runs.end(), counts);
         return count > 1 ? several.arg(count) : one;
     };
     switch (lab.training().nextAct()) {
         case Act::Continue:
-            return resumed(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
+            return counted(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
                            [](const LabRun& run) { return run.isTraining(); });
         case Act::ResumeEnded:
-            return resumed(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
+            return counted(TrainingController::tr("Resume"), TrainingController::tr("Resume %1 runs"),
                            [](const LabRun& run) { return run.resumable(); });
         case Act::MoreSteps:
             return TrainingController::tr("%1 more steps").arg(lab.training().moreSteps());
-        case Act::StartAsNew:
-            return TrainingController::tr("Start new run");
+        case Act::StartNew:
+            return counted(TrainingController::tr("Start new run"),
+                           TrainingController::tr("Start %1 new runs"),
+                           [](const LabRun& run) { return run.needsNewRun(); });
+        case Act::StartAgain:
+            return TrainingController::tr("Start again");
         case Act::Follow:
             return TrainingController::tr("Live");
         case Act::None:
@@ -126,8 +130,8 @@ void TrainingController::connectTransport() {
     connect(views_.transport, &widgets::TransportBar::measureHere, &lab_.measurement(),
             &Measurement::measureHere);
     connect(views_.transport, &widgets::TransportBar::forkHere, this, &TrainingController::forkHere);
-    connect(views_.transport, &widgets::TransportBar::startNewRun, &lab_.training(),
-            &TrainingControl::startAsNewRun);
+    connect(views_.transport, &widgets::TransportBar::replaceRuns, &lab_.training(),
+            &TrainingControl::replaceRuns);
     connect(views_.transport->device(), &widgets::DeviceButton::deviceChosen, this,
             &TrainingController::chooseDevice);
     connect(views_.transport->device(), &widgets::DeviceButton::menuOpens, &lab_.devices(), &Devices::find);
@@ -179,13 +183,15 @@ void TrainingController::show() {
     if (act == TrainingControl::Act::None) idle = tr("Every run has ended: change a knob, or fork one (K)");
     if (act == TrainingControl::Act::Follow) idle = tr("Another process trains: its runs are shown live");
     views_.transport->setPlaying(act == TrainingControl::Act::Pause, actText(lab_), idle);
-    views_.transport->setPreviewPending(lab_.comparison().changesPending());
     views_.transport->setMeasuring(lab_.measurement().status());
     const QString obstacle = lab_.measurement().obstacle();
     views_.transport->setMeasurable(obstacle.isEmpty(), obstacle);
     const QString no_fork = lab_.forks().obstacle();
     views_.transport->setForking(lab_.forks().status());
     views_.transport->setForkable(no_fork.isEmpty(), no_fork);
+    // With knobs that may change during training, a step in the past is where the new run can begin.
+    const bool branches = no_fork.isEmpty() && step < lab_.comparison().selectedRun().lastStep();
+    views_.transport->setReplaceable(lab_.comparison().changesPending() && !branches);
     const bool rates = lab_.comparison().anyTraining() && !lab_.comparison().exploring();
     views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.training().stepMs() : unknown,
                                rates ? 100 * lab_.training().probeOverhead() : unknown);

@@ -396,7 +396,7 @@ class LabRepliesTest : public QObject {
         QTRY_VERIFY(b.run(0).steps.rows() > 3 && b.run(1).steps.rows() > 3);
         b.lab->knobs().commitKey("stack.depth", 3);
         post->hold = true;
-        b.lab->training().startAsNewRun();
+        b.lab->training().replaceRuns();
         const std::string id = b.lab->comparison().runs[0].id;
         QTRY_VERIFY(post->held.size() > 4);  // its frames are on their way
         b.lab->runs().undoStack()->undo();

@@ -29,7 +29,7 @@ class LabRunsTest : public QObject {
         b.lab->runs().select(1);
         b.lab->knobs().commitKey("stack.depth", 3);
         const std::string other = b.lab->comparison().runs[0].id, replaced = b.lab->comparison().runs[1].id;
-        b.lab->training().startAsNewRun();
+        b.lab->training().replaceRuns();
         QCOMPARE(b.lab->comparison().runs[0].id, other);
         QVERIFY(b.lab->comparison().runs[1].id != replaced);
         QVERIFY(b.lab->training().playing());
@@ -55,7 +55,7 @@ class LabRunsTest : public QObject {
         b.lab->runs().setLinked(false);
         b.lab->runs().select(1);
         b.lab->knobs().commitKey("stack.heads", 3);  // 16 is no multiple of 3
-        b.lab->training().startAsNewRun();
+        b.lab->training().replaceRuns();
         QTRY_VERIFY(!b.lab->comparison().runs[1].isTraining());
         QCOMPARE(b.run(1).outcome.state, RunState::Prepared);
         QVERIFY(b.lab->comparison().runs[0].isTraining() && b.lab->training().playing());
@@ -177,7 +177,7 @@ class LabRunsTest : public QObject {
         b.lab->training().play();
         QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 4);
         b.lab->knobs().commitKey("steps", 6);
-        b.lab->training().startAsNewRun();
+        b.lab->training().replaceRuns();
         QCOMPARE(b.lab->comparison().runs[0].weights, weights);
         QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
         QCOMPARE(b.run(0).events.front().kind, std::string("weights"));

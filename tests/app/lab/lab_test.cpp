@@ -388,7 +388,7 @@ class LabTest : public QObject {
         QCOMPARE(input.previews[0]->probes.at("growth").back().find("rms")->data.size(), 7u);
 
         const std::string old_id = b.lab->comparison().runs[0].id;
-        b.lab->training().startAsNewRun();
+        b.lab->training().replaceRuns();
         QVERIFY(b.lab->comparison().runs[0].id != old_id);
         QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
         QVERIFY(!b.lab->comparison().changesPending());

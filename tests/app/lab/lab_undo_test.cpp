@@ -139,13 +139,13 @@ class LabUndoTest : public QObject {
         QCOMPARE(b.problems, QStringList());
     }
 
-    /// "Start as new run" replaces the trained run; both trainings are kept.
+    /// "Replace run" replaces the trained run; both trainings are kept.
     void aReplacedRunComesBackAndSoDoesTheNewOne() {
         Bench b;
         train(b);
         b.lab->knobs().commitKey("stack.depth", 3);
         const State before = stateOf(b);
-        b.lab->training().startAsNewRun();
+        b.lab->training().replaceRuns();
         QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 6);
         const State after = stateOf(b);
         QVERIFY(after.ids != before.ids && after.losses != before.losses);

@@ -79,7 +79,7 @@ class MoreStepsTest : public QObject {
         b.lab->runs().undoStack()->undo();
         QCOMPARE(b.run(0).steps.rows(), std::size_t{12});
         QCOMPARE(b.lab->comparison().runs[0].recipe.train.steps, 6);
-        QCOMPARE(b.lab->training().nextAct(), Act::StartAsNew);
+        QCOMPARE(b.lab->training().nextAct(), Act::StartNew);
         b.lab->runs().undoStack()->redo();
         QCOMPARE(b.lab->comparison().runs[0].recipe.train.steps, 12);
         QCOMPARE(b.lab->training().nextAct(), Act::MoreSteps);

@@ -100,7 +100,11 @@ const std::vector<Act>& acts() {
         {"hot knob",
          [](Play& p) { p.lab().knobs().commitKey("stack.residual_step", p.draw(2) ? 1.0 : 0.3); }},
         {"depth", [](Play& p) { p.lab().knobs().commitKey("stack.depth", 1 + p.draw(2)); }},
-        {"start as new", [](Play& p) { p.lab().training().startAsNewRun(); }, true},
+        {"replace", [](Play& p) { p.lab().training().replaceRuns(); }, true},
+        {"start new",
+         [](Play& p) {
+             if (p.now().runs.size() < 6) p.lab().training().startNewRuns();
+         }},
         {"undo", [](Play& p) { p.lab().runs().undoStack()->undo(); }, true},
         {"redo", [](Play& p) { p.lab().runs().undoStack()->redo(); }, true},
         {"remedy",
@@ -171,7 +175,8 @@ QString wrong(Play& p) {
         return "the button resumes what has not stopped";
     if (act == Next::MoreSteps && p.lab().training().moreSteps() == 0)
         return "the button promises steps that no run can train";
-    if (act == Next::StartAsNew && !p.now().changesPending()) return "the button starts what has not changed";
+    if ((act == Next::StartNew || act == Next::StartAgain) && !p.now().changesPending())
+        return "the button starts what has not changed";
     if (act == Next::Follow && !p.lab().following().any()) return "the button follows nothing";
     if (act == Next::None && p.lab().training().moreSteps() > 0)
         return "the button has no act, and runs could go further";

@@ -139,7 +139,7 @@ const std::vector<Request>& requests() {
         {"new run", &Files::trained,
          [](Bench& b, const Files&) {
              b.lab->knobs().commitKey("stack.depth", 3);
-             b.lab->training().startAsNewRun();
+             b.lab->training().replaceRuns();
          }},
         {"fork", &Files::trained, [](Bench& b, const Files&) { b.lab->forks().forkSelected(); }},
         {"fork, replayed", &Files::trained,

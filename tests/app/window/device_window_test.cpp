@@ -124,7 +124,7 @@ class DeviceWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         b.entry("cpu")->trigger();
         b.lab().knobs().commitKey("steps", 50000);
-        b.lab().training().startAsNewRun();
+        b.lab().training().replaceRuns();
         QTRY_VERIFY_WITH_TIMEOUT(b.rates().size() == 2 && b.rates()[0].startsWith("cpu · "), 60000);
         QVERIFY2(b.rates()[1].endsWith(" MiB resident"), qPrintable(b.rates()[1]));
         b.lab().training().stop();

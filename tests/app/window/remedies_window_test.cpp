@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/number_text.h"
+#include "core/recipe/hot_knobs.h"
 #include "core/run/complete_run.h"
 #include "remedies_bench.h"
 #include "tests/support/test_main.h"
@@ -117,6 +118,46 @@ class RemediesWindowTest : public QObject {
         QCOMPARE(*again.data->steps.find("loss"), *run.data->steps.find("loss"));
         QCOMPARE(again.data->name, run.data->name);
         QCOMPARE(again.data->outcome.state, run.data->outcome.state);
+    }
+
+    /// At a step in the past, a remedy that can act during training branches off there; its button states it.
+    void atAShownStepARemedyBranchesOff() {
+        WindowBench b;
+        fail(b);
+        drafted(b);
+        buttonsFollowed(b);
+        const RemedyTrials& trials = *b.lab().remedies().trials();
+        const auto hot = [&](std::size_t i) {
+            return same_but_hot(trials.recipe, trials.remedies[i].recipe);
+        };
+        const auto shown = trials.shown();
+        const auto found = std::find_if(shown.begin(), shown.end(), hot);
+        QVERIFY(found != shown.end());
+        for (const std::size_t i : shown) QVERIFY(!b.lab().remedies().branchStep(i));  // at its end
+        b.lab().view().setStep(10);
+        for (const std::size_t i : shown)
+            QCOMPARE(b.lab().remedies().branchStep(i),
+                     hot(i) ? std::optional<std::int64_t>(10) : std::nullopt);
+        widgets::RemedyButton* button = box(b)->buttons()[static_cast<std::size_t>(found - shown.begin())];
+        QTRY_VERIFY2(button->resultText().startsWith("from step 10 · gain "),
+                     qPrintable(button->resultText()));
+        QVERIFY(button->accessibleDescription().contains("its run at the shown step 10"));
+        const Remedy remedy = trials.remedies[*found];
+        const auto before = b.lab().comparison().runs.size();
+        QTest::mouseClick(button, Qt::LeftButton);
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), before + 1, 30000);
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        const LabRun& run = b.lab().comparison().runs.back();
+        QVERIFY(same_recipe(run.recipe, remedy.recipe));
+        QVERIFY(run.data->name.find(remedy.name + ", fork at 10") != std::string::npos);
+        const std::vector<double>&parent = *b.run(0).steps.find("loss"),
+              &loss = *run.data->steps.find("loss");
+        QCOMPARE(loss.size(), parent.size());
+        for (std::size_t i = 0; i < 10; ++i) QCOMPARE(loss[i], parent[i]);
+        QVERIFY(loss.back() != parent.back());
+        QVERIFY(same_recipe(b.lab().comparison().runs[0].recipe, trials.recipe));
+        b.lab().runs().undoStack()->undo();
+        QCOMPARE(b.lab().comparison().runs.size(), before);
     }
 
     void tryAllEndsInATable() {

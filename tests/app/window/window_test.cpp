@@ -483,7 +483,7 @@ class WindowTest : public QObject {
         b.lab().knobs().commitKey("optimizer.weight_decay", 0.05);
         QVERIFY(b.lab().comparison().changesPending());
         QCOMPARE(chip(), QStringLiteral("Pre-LN | "));
-        b.lab().training().startAsNewRun();
+        b.lab().training().replaceRuns();
         QTRY_COMPARE(chip(), QStringLiteral("Sandwich-LN | decay 0.05"));
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
     }

@@ -24,7 +24,7 @@ class TransportBarTest : public QObject {
         QSignalSpy pause{&bar, &TransportBar::pause};
         QSignalSpy single{&bar, &TransportBar::singleStep};
         QSignalSpy scrubbed{&bar, &TransportBar::scrubbed};
-        QSignalSpy fresh{&bar, &TransportBar::startNewRun};
+        QSignalSpy fresh{&bar, &TransportBar::replaceRuns};
         Bench() {
             bar.setRange(100, 200);
             bar.setStep(40);
@@ -54,7 +54,7 @@ class TransportBarTest : public QObject {
     void settersAreSilent() {
         Bench b;
         b.bar.setPlaying(true);
-        b.bar.setPreviewPending(true);
+        b.bar.setReplaceable(true);
         QCOMPARE(b.play.count() + b.pause.count() + b.single.count() + b.scrubbed.count() + b.fresh.count(),
                  0);
     }
@@ -68,7 +68,7 @@ class TransportBarTest : public QObject {
             b.bar.setStep(step);
             b.bar.setPlaying(false);
             b.bar.setMeasuring({});
-            b.bar.setPreviewPending(false);
+            b.bar.setReplaceable(false);
         };
         set(40);
         test::Paints paints(&b.bar);
@@ -187,9 +187,9 @@ class TransportBarTest : public QObject {
         QTest::mouseClick(fork, Qt::LeftButton);
         QCOMPARE(forked.count(), 1);
         const QRect place = fork->geometry();
-        b.bar.setPreviewPending(true);  // the fork would keep the stack
+        b.bar.setReplaceable(true);  // the fork would keep the stack
         QVERIFY(!fork->isVisible());
-        QTRY_COMPARE(b.bar.findChild<QPushButton*>("startNewRun")->geometry(), place);
+        QTRY_COMPARE(b.bar.findChild<QPushButton*>("replaceRuns")->geometry(), place);
     }
 
     /// While a fork is replayed its button ends it, whatever can be forked meanwhile.
@@ -283,9 +283,9 @@ class TransportBarTest : public QObject {
 
     void theNewRunIsOfferedOnlyWithAPreview() {
         Bench b;
-        auto* button = b.bar.findChild<QPushButton*>("startNewRun");
+        auto* button = b.bar.findChild<QPushButton*>("replaceRuns");
         QVERIFY(!button->isVisible());
-        b.bar.setPreviewPending(true);
+        b.bar.setReplaceable(true);
         QVERIFY(button->isVisible());
         QTest::mouseClick(button, Qt::LeftButton);
         QCOMPARE(b.fresh.count(), 1);
