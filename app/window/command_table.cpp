@@ -263,7 +263,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          [=] { story->next(); }},
         {C::StoryBack,
          G::NoMenu,
-         tr("The story's step before"),
+         tr("The previous step of the story"),
          {Qt::Key_PageUp, keys("Alt+Left")},
          [=] { story->previous(); }},
 

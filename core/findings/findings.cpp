@@ -38,14 +38,6 @@ bool failed(RunState state) {
     return state == RunState::Diverged || state == RunState::Stalled || state == RunState::Collapsed;
 }
 
-/// "gradient, first over last layer"; parts that a dot divides become sentences.
-std::string read_aloud(std::string text) {
-    for (const auto& [sign, words] : {std::pair{" ÷ ", " over "}, std::pair{" · ", ". "}})
-        for (auto at = text.find(sign); at != std::string::npos; at = text.find(sign, at))
-            text.replace(at, std::char_traits<char>::length(sign), words);
-    return text;
-}
-
 Sentence outcome_sentence(const RunData& run, std::int64_t step) {
     const Outcome& outcome = run.outcome;
     const bool ended = outcome.step >= 0 && outcome.step <= step;

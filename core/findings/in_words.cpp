@@ -58,4 +58,11 @@ std::string factor_text(double ratio, const std::string& what) {
     return times.empty() ? "left " + what + " as it was" : "made " + what + " " + times;
 }
 
+std::string read_aloud(std::string text) {
+    for (const auto& [sign, words] : {std::pair{" ÷ ", " over "}, std::pair{" · ", ". "}})
+        for (auto at = text.find(sign); at != std::string::npos; at = text.find(sign, at))
+            text.replace(at, std::char_traits<char>::length(sign), words);
+    return text;
+}
+
 }  // namespace normscope

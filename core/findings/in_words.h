@@ -18,4 +18,8 @@ std::string times_text(double ratio);
 /// finite".
 std::string factor_text(double ratio, const std::string& what);
 
+/// A recorded outcome without its signs: "layer 1 over last layer"; parts that a dot divides become
+/// sentences.
+std::string read_aloud(std::string text);
+
 }  // namespace normscope

@@ -37,7 +37,7 @@ std::string GalleryQuantity::title() const {
         case Kind::Probe:
             break;
     }
-    static constexpr const char* kWhen[] = {"first sample", "last sample", "last sample ÷ first",
+    static constexpr const char* kWhen[] = {"first sample", "last sample", "last sample over first",
                                             "share of its way in the first fifth of the steps"};
     std::string text = scalar.title() + ", " + kWhen[static_cast<int>(when)];
     if (from > 0 || to < std::numeric_limits<std::int64_t>::max())

@@ -55,7 +55,7 @@ SweepScalar::Over SweepScalar::over_of(const std::string& text, const std::strin
 }
 
 std::string SweepScalar::title() const {
-    return probe + ": " + array + ", " + over_text();
+    return probe + ": " + array + ", " + (over == Over::FirstOverLast ? "first over last" : over_text());
 }
 
 std::string SweepScalar::unit() const {

@@ -31,7 +31,7 @@ struct SweepScalar {
     std::string over_text() const;  ///< "largest"
     /// The inverse of over_text(); InputError with the words allowed, `where` begins it.
     static Over over_of(const std::string& text, const std::string& where);
-    std::string title() const;  ///< "gradients: hidden, first ÷ last"
+    std::string title() const;  ///< "gradients: hidden, first over last"
     std::string unit() const;   ///< of the array; empty where dimensionless, and of a ratio
 };
 

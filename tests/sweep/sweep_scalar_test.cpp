@@ -93,7 +93,7 @@ class SweepScalarTest : public QObject {
             QVERIFY(find_array(*find_probe(scalar.probe), scalar.array));
             QVERIFY(titles.insert(scalar.title()).second);
         }
-        QVERIFY(titles.count("growth: rms, first ÷ last") && titles.count("growth: rms, largest"));
+        QVERIFY(titles.count("growth: rms, first over last") && titles.count("growth: rms, largest"));
         std::set<std::string> probes;
         for (const SweepScalar& scalar : sweep_scalars(read_recipe("pre-ln"))) probes.insert(scalar.probe);
         for (const ProbeInfo& probe : probe_registry())

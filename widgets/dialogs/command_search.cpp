@@ -124,7 +124,8 @@ void CommandSearch::filter(const QString& typed) {
     }
     if (list_->count() == 0) {
         const QString absent = notInThisLab(typed);
-        auto* nothing = new QListWidgetItem(absent.isEmpty() ? tr("Nothing has these words") : absent, list_);
+        auto* nothing =
+            new QListWidgetItem(absent.isEmpty() ? tr("Nothing found with these words") : absent, list_);
         nothing->setFlags(Qt::NoItemFlags);
     }
     list_->setCurrentRow(0);

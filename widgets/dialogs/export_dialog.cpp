@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/dialogs/export_dialog.h"
 
+#include "widgets/dialogs/axis_limits.h"
 #include "widgets/dialogs/save_dialog.h"
 #include "widgets/export/figure_exporter.h"
 #include "widgets/figures/save_bytes.h"
@@ -14,6 +15,7 @@
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPainter>
 #include <QPushButton>
@@ -80,6 +82,12 @@ ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const PlotViewS
     with_spec_->setToolTip(spec_.sessions.isEmpty()
                                ? tr("Save the session first (Ctrl+S): a specification names its file")
                                : tr("normscope figure --spec FILE.json redraws this figure"));
+    title_text_ = new QLineEdit(this);
+    title_text_->setObjectName(QStringLiteral("exportTitleText"));
+    title_text_->setPlaceholderText(figure_->title);
+    title_text_->setAccessibleName(tr("Text of the title"));
+    title_text_->setMaxLength(200);
+    limits_ = new AxisLimits(*figure_, view_, this);
     problems_ = new QLabel(this);
     problems_->setObjectName(QStringLiteral("exportProblems"));
     problems_->setWordWrap(true);
@@ -97,8 +105,11 @@ ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const PlotViewS
     form->addRow(tr("Text"), font_);
     form->addRow(tr("Colours"), colours_);
     form->addRow(tr("Run names"), legend_);
-    for (QCheckBox* box : {title_, ratio_, outlines_, with_spec_}) form->addRow(QString(), box);
+    form->addRow(title_, title_text_);
+    form->addRow(tr("Limits"), limits_);
+    for (QCheckBox* box : {ratio_, outlines_, with_spec_}) form->addRow(QString(), box);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Save | QDialogButtonBox::Cancel, this);
+    save_ = buttons->button(QDialogButtonBox::Save);
     connect(buttons, &QDialogButtonBox::accepted, this, &ExportDialog::save);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* left = new QVBoxLayout;
@@ -116,6 +127,9 @@ ExportDialog::ExportDialog(std::shared_ptr<const Figure> figure, const PlotViewS
         connect(box, &QComboBox::currentIndexChanged, this, &ExportDialog::preview);
     for (QCheckBox* box : {title_, ratio_, outlines_})
         connect(box, &QCheckBox::toggled, this, &ExportDialog::preview);
+    connect(title_, &QCheckBox::toggled, title_text_, &QWidget::setEnabled);
+    connect(title_text_, &QLineEdit::textChanged, this, &ExportDialog::preview);
+    connect(limits_, &AxisLimits::changed, this, &ExportDialog::preview);
     preview();
 }
 
@@ -127,9 +141,10 @@ ExportOptions ExportDialog::options() const {
     options.theme = static_cast<Theme::Kind>(colours_->currentData().toInt());
     options.legend = static_cast<LegendPlace>(legend_->currentIndex());
     options.title = title_->isChecked();
+    options.title_text = title_text_->text().trimmed();
     options.ratio = ratio_->isChecked();
     options.text_paths = outlines_->isChecked();
-    options.view = view_;
+    options.view = limits_->applied();
     options.metadata = recipe_;
     return options;
 }
@@ -148,7 +163,9 @@ void ExportDialog::preview() {
     for (const Collision& collision : collisions_) painter.drawRect(collision.where.adjusted(-8, -8, 8, 8));
     painter.end();
     preview_->setPixmap(pixmap);
-    const QStringList texts = collisionTexts(collisions_);
+    QStringList texts = collisionTexts(collisions_);
+    if (const QString problem = limits_->problem(); !problem.isEmpty()) texts.prepend(problem);
+    save_->setEnabled(limits_->problem().isEmpty());
     problems_->setText(
         texts.isEmpty() ? tr("No text overlaps at this size")
         : texts.size() <= 3

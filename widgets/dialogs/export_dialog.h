@@ -11,11 +11,16 @@ class QComboBox;
 class QCheckBox;
 class QDoubleSpinBox;
 class QLabel;
+class QLineEdit;
+class QPushButton;
 
 namespace normscope::widgets {
 
-/// Ctrl+E: size in mm, text in pt, format, legend, with a preview in true size that marks what overlaps. The
-/// specification, from which `normscope figure --spec` redraws the figure, is saved next to it.
+class AxisLimits;
+
+/// Ctrl+E: title, limits of the axes, size in mm, text in pt, format, legend, with a preview in true size
+/// that marks what overlaps. The specification, from which `normscope figure --spec` redraws the figure, is
+/// saved next to it.
 class ExportDialog : public QDialog {
     Q_OBJECT
   public:
@@ -41,6 +46,9 @@ class ExportDialog : public QDialog {
     QComboBox *format_, *colours_, *legend_;
     QDoubleSpinBox *width_, *height_, *font_;
     QCheckBox *title_, *ratio_, *outlines_, *with_spec_;
+    QLineEdit* title_text_;
+    AxisLimits* limits_;
+    QPushButton* save_;
     QLabel *preview_, *problems_;
 };
 

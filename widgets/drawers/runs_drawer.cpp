@@ -100,7 +100,7 @@ QString RunsDrawer::details(const RecordingRow& of) const {
     }
     QString text = tr("%1 · %2").arg(date, outcomeWord(stateOf(of)));
     if (of.last_step >= 0) text += tr(" · %1 steps").arg(of.last_step + 1);
-    if (std::isfinite(of.last_loss)) text += tr(" · loss %1").arg(of.last_loss, 0, 'f', 2);
+    if (std::isfinite(of.last_loss)) text += tr(" · loss of its last step %1").arg(of.last_loss, 0, 'f', 2);
     if (compared_.count(of.path)) text += tr(" · in the comparison");
     return text;
 }

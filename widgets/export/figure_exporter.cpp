@@ -44,6 +44,10 @@ RenderStyle styleOf(const ExportOptions& options) {
 
 Figure shown(const Figure& figure, const ExportOptions& options) {
     Figure viewed = applyViewState(figure, options.view);
+    if (!options.title_text.isEmpty()) {
+        viewed.title = options.title_text;
+        viewed.subtitle.clear();  // it is part of the title that was replaced
+    }
     return options.ratio ? viewed : withoutRatio(std::move(viewed));
 }
 
@@ -61,7 +65,8 @@ void paintInto(QPaintDevice& device, FigureScene& scene, double scale) {
     if (!painter.end()) throw SystemError("export: painting failed");
 }
 
-QByteArray figureTitle(const Figure& figure) {
+QByteArray figureTitle(const Figure& figure, const ExportOptions& options) {
+    if (!options.title_text.isEmpty()) return xmlText(options.title_text).toUtf8();
     return xmlText(figure.subtitle.isEmpty() ? figure.title : figure.title + u' ' + figure.subtitle).toUtf8();
 }
 
@@ -75,7 +80,7 @@ QByteArray svg(const Figure& figure, const ExportOptions& options, FigureScene& 
     generator.setSize((options.size_mm * 1000).toSize());
     generator.setViewBox(scene.sceneRect());
     // QSvgGenerator copies both into the XML verbatim.
-    generator.setTitle(QString::fromUtf8(figureTitle(figure)));
+    generator.setTitle(QString::fromUtf8(figureTitle(figure, options)));
     generator.setDescription(xmlText(options.metadata));
     paintInto(generator, scene, 1);
     return bytes;

@@ -23,6 +23,7 @@ struct ExportOptions {
     ThemeKind theme = ThemeKind::Print;
     LegendPlace legend = LegendPlace::Direct;
     bool title = true;
+    QString title_text = {};  ///< in place of the figure's own; empty: that one
     bool ratio = true;        ///< the strip of ratios, where the figure has one
     bool text_paths = false;  ///< texts as outlines: the same in any program, but no longer text
     PlotViewState view;       ///< zoom and log switches

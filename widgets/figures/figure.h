@@ -78,7 +78,8 @@ struct Curve {
     std::vector<double> y_error = {};       ///< standard error of each y; empty = exact or not known
     std::vector<int> runs = {};  ///< of a group's median: how many runs each y is the median of; else empty
     std::optional<Branch> branch = {};  ///< a ring on the curve
-    bool aged = false;                  ///< of another step than the one asked for: at half strength
+    bool aged =
+        false;  ///< at half strength: of another step than the one asked for, or drawn over by its mean
 };
 
 /// A filled band between two curves over the same x (spectra fans, min–max of seeds).

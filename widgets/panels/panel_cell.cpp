@@ -2,6 +2,7 @@
 #include "widgets/panels/panel_cell.h"
 
 #include "widgets/figures/csv.h"
+#include "widgets/figures/panels/panel_reading.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/figures/view_state.h"
 #include "widgets/plots/glyph.h"
@@ -147,10 +148,16 @@ void PanelCell::pickCell(int row_index, int column_index, int plot) {
 
 void PanelCell::fillPanelMenu() {
     panel_menu_->clear();
-    for (const PanelInfo& info : panels()) {
-        QAction* action = panel_menu_->addAction(info.title, this, [this, id = info.id] { setPanel(id); });
-        action->setCheckable(true);
-        action->setChecked(info.id == panel_);
+    for (const PanelQuestion question : kPanelQuestions) {
+        panel_menu_->addSection(questionText(question));
+        for (const PanelInfo& info : panels()) {
+            if (panelReading(info.id).question != question) continue;
+            // After the tab: at the menu's right edge.
+            QAction* action = panel_menu_->addAction(info.title + u'\t' + costText(info.probes), this,
+                                                     [this, id = info.id] { setPanel(id); });
+            action->setCheckable(true);
+            action->setChecked(info.id == panel_);
+        }
     }
     menu_->setText(panelInfo(panel_).title + QStringLiteral(" ▾"));
 }

@@ -20,7 +20,7 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kRunTableWidth = 980;
-enum Column { kName, kDiffers, kState, kSteps, kLoss, kHeldOut, kBest, kGradient, kEvent, kColumns };
+enum RunTableColumn { kName, kDiffers, kState, kSteps, kLoss, kHeldOut, kBest, kGradient, kEvent, kColumns };
 
 struct ColumnText {
     const char *title, *tip, *csv;
@@ -32,11 +32,11 @@ constexpr ColumnText kColumnTexts[kColumns] = {
     {QT_TRANSLATE_NOOP("RunTable", "Outcome"), "", "outcome"},
     {QT_TRANSLATE_NOOP("RunTable", "Steps"), QT_TRANSLATE_NOOP("RunTable", "Steps that it has trained"),
      "steps"},
-    {QT_TRANSLATE_NOOP("RunTable", "Loss"),
-     QT_TRANSLATE_NOOP("RunTable", "Nat; mean of the last 20 training batches"), "loss"},
-    {QT_TRANSLATE_NOOP("RunTable", "Held-out"),
+    {QT_TRANSLATE_NOOP("RunTable", "Final loss"),
+     QT_TRANSLATE_NOOP("RunTable", "Nat; mean of the last 20 training batches"), "final_loss"},
+    {QT_TRANSLATE_NOOP("RunTable", "Held-out loss"),
      QT_TRANSLATE_NOOP("RunTable", "Nat; the newest loss on held-out sequences"), "held_out_loss"},
-    {QT_TRANSLATE_NOOP("RunTable", "Best"),
+    {QT_TRANSLATE_NOOP("RunTable", "Lowest loss"),
      QT_TRANSLATE_NOOP("RunTable", "Nat; lowest mean of 20 training batches in a row"), "best_loss"},
     {QT_TRANSLATE_NOOP("RunTable", "Gradient, 1 over last"),
      QT_TRANSLATE_NOOP("RunTable",

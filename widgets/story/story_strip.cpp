@@ -130,7 +130,7 @@ StoryStrip::StoryStrip(QWidget* parent) : QFrame(parent) {
     };
     back_ = button(tr("Back"), "storyBack", &StoryStrip::previous);
     forward_ = button(tr("Next"), "storyNext", &StoryStrip::next);
-    back_->setToolTip(tr("The step before (Page up)"));
+    back_->setToolTip(tr("The previous step (Page up)"));
     forward_->setToolTip(tr("The next step (Page down)"));
     button(tr("Close"), "storyClose", &StoryStrip::end);
     setTextSize(12);

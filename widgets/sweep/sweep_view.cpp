@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/sweep/sweep_view.h"
 
+#include "core/findings/in_words.h"
 #include "widgets/knobs/choice_box.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/plot_view.h"
@@ -156,7 +157,7 @@ void SweepView::chooseScalar() {
         if (!probe) probe = menu->addMenu(QString::fromStdString(scalar.probe));
         QMenu*& array = of_array[scalar.probe + '/' + scalar.array];
         if (!array) array = probe->addMenu(QString::fromStdString(scalar.array));
-        array->addAction(QString::fromStdString(scalar.over_text()), this,
+        array->addAction(QString::fromStdString(read_aloud(scalar.over_text())), this,
                          [this, scalar] { setScalar(scalar); });
     }
     connect(menu, &QMenu::aboutToHide, this, &SweepView::showValue);  // dismissed: what was shown before

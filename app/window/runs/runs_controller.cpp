@@ -4,6 +4,7 @@
 #include "app/lab/lab.h"
 #include "app/window/studies/sweep_controller.h"
 #include "core/base/strict_json.h"
+#include "core/findings/in_words.h"
 #include "core/recipe/presets.h"
 #include "core/run/complete.h"
 #include "core/stack/scheme_rows.h"
@@ -64,7 +65,7 @@ QString seedLines(const widgets::RunGroup& group, const Lab& lab) {
     QStringList lines;
     for (const std::size_t i : group.members) {
         const LabRun& run = lab.comparison().runs[i];
-        const std::string& text = run.rejection.empty() ? run.data->outcome.text : run.rejection;
+        const std::string text = run.rejection.empty() ? read_aloud(run.data->outcome.text) : run.rejection;
         QString line = RunsController::tr("seed %1: %2")
                            .arg(run.live.train.seed)
                            .arg(widgets::outcomeWord(run.data->outcome.state));
@@ -283,9 +284,9 @@ void RunsController::show() {
             static_cast<int>(g),
             differences[g].join(QStringLiteral(" · ")),
             state,
-            run.followed
-                ? Following::lineOf(run)
-                : QString::fromStdString(run.rejection.empty() ? run.data->outcome.text : run.rejection)};
+            run.followed ? Following::lineOf(run)
+                         : QString::fromStdString(run.rejection.empty() ? read_aloud(run.data->outcome.text)
+                                                                        : run.rejection)};
         if (group.size() > 1) {
             label.name = group.name;
             label.runs = static_cast<int>(group.size());

@@ -98,7 +98,7 @@ class RunTableWindowTest : public QObject {
         row.gradient = 1e-300;
         row.first_event = "step 3: spike";
         const QByteArray csv = widgets::runTableCsv({row});
-        QCOMPARE(csv, QByteArray("run,differs_in,outcome,steps,loss,held_out_loss,best_loss,"
+        QCOMPARE(csv, QByteArray("run,differs_in,outcome,steps,final_loss,held_out_loss,best_loss,"
                                  "gradient_first_over_last,first_event\r\n"
                                  "\"A, \"\"B\"\"\",scheme pre · Δt 0.2,stalled,12,0.66666666666666663,,,"
                                  "1e-300,step 3: spike\r\n"));

@@ -125,7 +125,7 @@ class SearchWordsWindowTest : public QObject {
         auto* list = search->findChild<QListWidget*>("commandList");
         for (const auto& [query, line] : {std::pair{"dropout", "Dropout is not in this lab"},
                                           {" Flash  Attention ", "Flash attention is not in this lab"},
-                                          {"zzz", "Nothing has these words"}}) {
+                                          {"zzz", "Nothing found with these words"}}) {
             input->setText(query);
             QCOMPARE(list->count(), 1);
             QCOMPARE(list->item(0)->text(), QString(line));

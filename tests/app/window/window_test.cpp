@@ -438,7 +438,7 @@ class WindowTest : public QObject {
         const bool dark = b.window->appearance()->isDark();
         auto* list = search->findChild<QListWidget*>("commandList");
         QTest::keyClicks(search->findChild<QLineEdit*>("commandInput"), " zzz");
-        QCOMPARE(list->item(0)->text(), QString("Nothing has these words"));
+        QCOMPARE(list->item(0)->text(), QString("Nothing found with these words"));
         QTest::keyClick(search->findChild<QLineEdit*>("commandInput"), Qt::Key_Return);  // does nothing
         QVERIFY(search->isVisible());
         search->findChild<QLineEdit*>("commandInput")->setText("light dark");

@@ -217,6 +217,34 @@ void rangeBeforeTraining(Plot& plot, const PanelInput& input) {
     if (!input.hint.isEmpty()) plot.chips.push_back({Chip::Edge::Middle, input.hint, {}});
 }
 
+/// The mean of the last `steps` values at each point; none where they are fewer or not all are finite.
+Curve smoothed(const Curve& raw, int steps) {
+    Curve mean;
+    mean.name = QString("%1, mean of %2 steps").arg(raw.name).arg(steps);
+    mean.role = raw.role;
+    mean.label_at_end = false;
+    const auto window = static_cast<std::size_t>(steps);
+    double sum = 0;
+    std::size_t finite = 0;  // values in a row, up to here
+    for (std::size_t i = 0; i < raw.y.size(); ++i) {
+        if (!std::isfinite(raw.y[i])) {
+            sum = 0;
+            finite = 0;
+            continue;
+        }
+        sum += raw.y[i];
+        if (++finite > window) sum -= raw.y[i - window];
+        if (finite < window) continue;
+        mean.x.push_back(raw.x[i]);
+        mean.y.push_back(sum / steps);
+    }
+    return mean;
+}
+
+int smoothingOf(const std::string& value) {
+    return value == "mean_20" ? 20 : value == "mean_100" ? 100 : 0;
+}
+
 /// The last finite value and its step.
 QString described(const Curve& curve, const EndMark& end) {
     for (std::size_t i = curve.y.size(); i-- > 0;)
@@ -239,6 +267,7 @@ PanelInfo trainingPanel() {
         "Loss",
         {},
         {{"quantity", "Quantity", {"loss", "val_accuracy", "grad_norm", "lr", "temperature", "tokens_per_s"}},
+         {"smooth", "Smoothing, over the raw line", {"off", "mean_20", "mean_100"}},
          {"validation", "Held-out", {"on", "off"}},
          {"knobs", "Knob changes", {"on", "off"}}},
         &buildTraining,
@@ -259,6 +288,10 @@ Figure buildTraining(const PanelInput& input) {
     figure.unit = quantity.unit;
     figure.quantity_in_header = true;
     figure.formula = quantity.formula;
+    const int smoothing = smoothingOf(options.at("smooth"));
+    if (smoothing > 0)
+        figure.formula +=
+            QString("\nline at full strength: mean of the last %1 steps; the raw line stays").arg(smoothing);
     if (loss) {
         figure.formula +=
             "\nfloors: uniform guess ln V, unigram entropy H₁ = −Σ p·ln p over single tokens, entropy rate "
@@ -302,7 +335,10 @@ Figure buildTraining(const PanelInput& input) {
         curve.markers = accuracy || curve.x.size() == 1;  // one step has no line
         if (accuracy) curve.end_value = numberText(curve.y.back(), 3);
         parts << described(curve, curve.end);
+        Curve mean = smoothing > 0 ? smoothed(curve, smoothing) : Curve{};
+        curve.aged = !mean.x.empty();
         plot.curves.push_back(std::move(curve));
+        if (!mean.x.empty()) plot.curves.push_back(std::move(mean));
         if (loss && options.at("validation") == "on")
             if (Curve held_out = validationOf(run, int(i)); !held_out.x.empty()) {
                 beginAtFork(held_out, origins[i]);

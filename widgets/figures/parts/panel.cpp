@@ -59,6 +59,8 @@ QString optionTitle(const std::string& value) {
         {"positions", "single tokens"},
         {"full", "full map"},
         {"mean", "mean"},
+        {"mean_20", "mean of 20 steps"},
+        {"mean_100", "mean of 100 steps"},
         {"grad_norm", "gradient norm"},
         {"lr", "learning rate"},
         {"val_accuracy", "accuracy"},

@@ -94,7 +94,8 @@ void readKey(FigureSpec& spec, const std::string& key, const json& value) {
     } else if (key == "legend") {
         spec.paper.legend = oneOf<LegendPlace>(kLegends, value, key);
     } else if (key == "title") {
-        spec.paper.title = flagOf(value, key);
+        spec.paper.title = value.is_string() || flagOf(value, key);
+        if (value.is_string()) spec.paper.title_text = QString::fromStdString(textOf(value, key));
     } else if (key == "ratio") {
         spec.paper.ratio = flagOf(value, key);
     } else if (key == "text") {
@@ -120,21 +121,23 @@ QByteArray figureSpecToJson(const FigureSpec& spec) {
     QJsonObject options;
     for (const auto& [name, value] : spec.options)
         options[QString::fromStdString(name)] = QString::fromStdString(value);
-    QJsonObject object{{"format", QLatin1String(kFormat)},
-                       {"version", kVersion},
-                       {"sessions", QJsonArray::fromStringList(spec.sessions)},
-                       {"panel", QString::fromStdString(spec.panel)},
-                       {"options", options},
-                       {"runs", QJsonArray::fromStringList(spec.runs)},
-                       {"size_mm", QJsonArray{spec.paper.size_mm.width(), spec.paper.size_mm.height()}},
-                       {"font_pt", spec.paper.font_pt},
-                       {"dpi", spec.paper.dpi},
-                       {"theme", kThemes[static_cast<int>(spec.paper.theme)]},
-                       {"legend", kLegends[static_cast<int>(spec.paper.legend)]},
-                       {"title", spec.paper.title},
-                       {"ratio", spec.paper.ratio},
-                       {"text", kTexts[spec.paper.text_paths ? 1 : 0]},
-                       {"view", viewStateToJson(spec.paper.view)}};
+    QJsonObject object{
+        {"format", QLatin1String(kFormat)},
+        {"version", kVersion},
+        {"sessions", QJsonArray::fromStringList(spec.sessions)},
+        {"panel", QString::fromStdString(spec.panel)},
+        {"options", options},
+        {"runs", QJsonArray::fromStringList(spec.runs)},
+        {"size_mm", QJsonArray{spec.paper.size_mm.width(), spec.paper.size_mm.height()}},
+        {"font_pt", spec.paper.font_pt},
+        {"dpi", spec.paper.dpi},
+        {"theme", kThemes[static_cast<int>(spec.paper.theme)]},
+        {"legend", kLegends[static_cast<int>(spec.paper.legend)]},
+        {"title", spec.paper.title && !spec.paper.title_text.isEmpty() ? QJsonValue(spec.paper.title_text)
+                                                                       : QJsonValue(spec.paper.title)},
+        {"ratio", spec.paper.ratio},
+        {"text", kTexts[spec.paper.text_paths ? 1 : 0]},
+        {"view", viewStateToJson(spec.paper.view)}};
     if (!spec.group_by.empty()) {
         object["group_by"] = QString::fromStdString(spec.group_by);
         object["band"] = QString::fromStdString(spreadWord(spec.band));

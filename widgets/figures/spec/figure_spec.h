@@ -20,8 +20,9 @@ namespace normscope::widgets {
 ///     { "format": "normscope-figure", "version": 1, "sessions": ["a.h5"], "panel": "growth", "options":
 ///     {"quantity": "rms"},
 ///       "runs": ["A"], "step": 200, "size_mm": [85, 60], "font_pt": 8, "dpi": 300, "theme":
-///       "light|dark|print", "legend": "direct|below|none", "title": true, "ratio": true, "text":
-///       "text|paths", "group_by": "scheme", "band": "minmax|iqr|se|none", "multiples": false, "view": [{"x":
+///       "light|dark|print", "legend": "direct|below|none", "title": true|false|"text", "ratio": true,
+///       "text": "text|paths", "group_by": "scheme", "band": "minmax|iqr|se|none", "multiples": false,
+///       "view": [{"x":
 ///       {"range": [0, 12]}, "y": {"scale": "log"}}] }
 /// Format, version and panel are needed; the rest has the defaults of the structs.
 struct FigureSpec {

@@ -32,6 +32,23 @@ class PanelRegistryTest : public QObject {
         QCOMPARE(panelInfo("null_space").title, "Norm sites");
     }
 
+    /// Each panel is listed under one question, with the cost of its most expensive probe.
+    void panelsAreGroupedByQuestion() {
+        QSet<QString> questions;
+        std::map<PanelQuestion, int> count;
+        for (const PanelQuestion question : kPanelQuestions) {
+            QVERIFY(questionText(question).endsWith('?'));
+            questions << questionText(question);
+        }
+        for (const PanelInfo& panel : panels()) ++count[panelReading(panel.id).question];
+        QCOMPARE(questions.size(), qsizetype(std::size(kPanelQuestions)));
+        for (const PanelQuestion question : kPanelQuestions) QVERIFY(count[question] >= 2);
+        QCOMPARE(costText(panelInfo("training").probes), QString());
+        QCOMPARE(costText(panelInfo("growth").probes), QString("cheap"));
+        QCOMPARE(costText(panelInfo("jacobian").probes), QString("expensive"));
+        QVERIFY(costText(panelInfo("shift").probes).endsWith(", on request"));
+    }
+
     /// Many to many: a panel may draw several probes, and a probe belongs to several panels.
     void panelsNameTheProbesTheyDraw() {
         std::map<std::string, int> drawn;

@@ -117,6 +117,39 @@ class TrainingPanelTest : public QObject {
     }
 
     /// A single step has no line: its loss is a point, with the run's name and the value.
+    /// Over the raw line, which stays as it is; no mean where a value of its window is not finite.
+    void aMeanIsDrawnOverTheRawLine() {
+        std::vector<double> loss;
+        for (int i = 0; i < 60; ++i) loss.push_back(3 - 0.01 * i + (i % 2 ? 0.2 : -0.2));
+        loss[30] = kNaN;
+        const RunData run = trained("A", loss);
+        PanelInput input;
+        input.runs = {&run};
+        input.options = {{"validation", "off"}};
+        const Figure raw = buildTraining(input);
+        input.options["smooth"] = "mean_20";
+        const Figure f = buildTraining(input);
+        QCOMPARE(f.plots[0].curves.size(), std::size_t{2});
+        QCOMPARE(f.plots[0].curves[0].x, raw.plots[0].curves[0].x);
+        QCOMPARE(f.plots[0].curves[0].end_value, raw.plots[0].curves[0].end_value);
+        QVERIFY(f.plots[0].curves[0].aged && !f.plots[0].curves[1].aged);
+        const Curve& mean = f.plots[0].curves[1];
+        QCOMPARE(mean.name, "A, mean of 20 steps");
+        QVERIFY(!mean.label_at_end);
+        std::vector<double> at;  // step i + 1 is the last of its window
+        for (int i = 19; i < 30; ++i) at.push_back(i + 1);
+        for (int i = 50; i < 60; ++i) at.push_back(i + 1);
+        QCOMPARE(mean.x, at);
+        for (std::size_t k = 0; k < at.size(); ++k) {
+            double sum = 0;
+            for (int i = 0; i < 20; ++i) sum += loss[static_cast<std::size_t>(at[k]) - 1 - std::size_t(i)];
+            QVERIFY(std::abs(mean.y[k] - sum / 20) < 1e-12);
+        }
+        input.options["smooth"] = "mean_100";  // the run is shorter
+        QCOMPARE(buildTraining(input).plots[0].curves.size(), std::size_t{1});
+        QVERIFY(!buildTraining(input).plots[0].curves[0].aged);
+    }
+
     void theFirstStepIsAPoint() {
         RunData a = trained("A", {3.64});
         a.steps.step = {0};
