@@ -4,6 +4,7 @@
 #include "app/lab/claims_check.h"
 #include "app/lab/files/file_calls.h"
 #include "app/lab/gallery_runs.h"
+#include "app/lab/notes.h"
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
 #include "app/lab/state/outlines.h"
@@ -50,8 +51,10 @@ Lab::Lab(Options options, QObject* parent)
       remedies_(std::make_unique<Remedies>(*state_, *edits_, *training_, *forks_)),
       view_(std::make_unique<LabView>(*state_)),
       measurement_(std::make_unique<Measurement>(*state_)),
+      notes_(std::make_unique<Notes>(*state_)),
       session_(std::make_unique<LabSession>(
-          *state_, LabSession::Parts{*edits_, *outlines_, *knobs_, *training_, *measurement_, *remedies_},
+          *state_,
+          LabSession::Parts{*edits_, *outlines_, *knobs_, *training_, *measurement_, *remedies_, *notes_},
           options.outline_above)),
       recordings_(std::make_unique<Recordings>(*state_, *edits_)),
       following_(std::make_unique<Following>(*state_)),

@@ -32,6 +32,7 @@ class ClaimsCheck;
 class Edits;
 class GalleryRuns;
 class LabState;
+class Notes;
 class Outlines;
 
 /// The laboratory: converts user actions to edits of the comparison (state/comparison.h) and requests to the
@@ -70,6 +71,7 @@ class Lab : public QObject {
     LabView& view() const { return *view_; }
     /// Of a step that was not sampled.
     Measurement& measurement() const { return *measurement_; }
+    Notes& notes() const { return *notes_; }
     LabSession& session() const { return *session_; }
     Recordings& recordings() const { return *recordings_; }
     /// Of runs that other processes write.
@@ -126,6 +128,7 @@ class Lab : public QObject {
     std::unique_ptr<Remedies> remedies_;
     std::unique_ptr<LabView> view_;
     std::unique_ptr<Measurement> measurement_;
+    std::unique_ptr<Notes> notes_;
     std::unique_ptr<LabSession> session_;
     std::unique_ptr<Recordings> recordings_;
     std::unique_ptr<Following> following_;

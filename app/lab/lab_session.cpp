@@ -6,6 +6,7 @@
 #include "app/lab/files/read_runs.h"
 #include "app/lab/knobs.h"
 #include "app/lab/measurement.h"
+#include "app/lab/notes.h"
 #include "app/lab/remedies.h"
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
@@ -180,6 +181,7 @@ void LabSession::replaceRuns(std::vector<LabRun> runs) {
     parts_.edits.undoStack().clear();
     state_.now.runs = std::move(runs);
     state_.now.selected = 0;
+    parts_.notes.clear();
     assertSound(state_.now);
     state_.exploration.startOver(state_.now);
     state_.training.setPlaying(false);

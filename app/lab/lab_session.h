@@ -22,6 +22,7 @@ class Edits;
 class Knobs;
 class LabState;
 class Measurement;
+class Notes;
 class Outlines;
 class Remedies;
 class TrainingControl;
@@ -45,6 +46,7 @@ class LabSession : public QObject {
         TrainingControl& training;
         Measurement& measurement;
         Remedies& remedies;
+        Notes& notes;
     };
     /// Sessions of more bytes than `outline_above` are opened in outline (core/session/outline.h).
     LabSession(LabState& state, const Parts& parts, std::size_t outline_above);

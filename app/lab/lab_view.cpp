@@ -66,6 +66,10 @@ bool LabView::exact() const {
 
 // --- figures
 
+double LabView::trainingSeconds(const Recipe& recipe) const {
+    return state_.training_time.seconds(recipe);
+}
+
 QString LabView::hint() const {
     std::vector<const LabRun*> untrained;
     for (const LabRun& run : state_.now.runs)

@@ -54,6 +54,8 @@ class LabView : public QObject {
     void setGroupSeeds(bool grouped);
     /// For each group the selected run, else the one of its seed, else the first.
     std::vector<std::size_t> onePerGroup() const;
+    /// What all steps of a recipe take on this machine, from what was measured of its sizes; 0: nothing was.
+    double trainingSeconds(const Recipe& recipe) const;
 
   Q_SIGNALS:
     void scalesChanged();  ///< figures of runs that were opened are on the scale of their whole run now

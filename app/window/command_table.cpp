@@ -9,6 +9,7 @@
 #include "app/window/main_window.h"
 #include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
+#include "app/window/runs/notes_controller.h"
 #include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/training_controller.h"
@@ -217,6 +218,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Table of all runs: outcome, losses, first event"),
          {keys("Ctrl+Shift+T")},
          [=] { w->runTable()->toggle(); }},
+        {C::Notes,
+         G::Over,
+         tr("Notes on the comparison and on the selected run"),
+         {keys("Ctrl+Shift+I")},
+         [=] { w->notes()->toggle(); }},
         {C::Claims,
          G::Over,
          tr("Claims of the papers: what holds on the selected run"),

@@ -63,6 +63,7 @@ enum class Command {
     Theme,
     ShowSweep,
     RunTable,
+    Notes,
     Claims,
     Gallery,
     FirstStep,

@@ -11,6 +11,7 @@
 #include "app/window/runs/basic_hint.h"
 #include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
+#include "app/window/runs/notes_controller.h"
 #include "app/window/runs/panels_controller.h"
 #include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
@@ -170,7 +171,8 @@ void MainWindow::arrangeViews() {
 void MainWindow::buildControllers(const QString& recordings_folder) {
     const WindowViews& v = views_;
     const ViewText text{[this] { return viewJson(*this); },
-                        [this](const std::string& view) { applyViewJson(*this, view); }};
+                        [this](const std::string& view) { applyViewJson(*this, view, true); },
+                        [this](const std::string& view) { applyViewJson(*this, view, false); }};
     connect(lab_, &Lab::problem, v.banner,
             [banner = v.banner](const QString& line) { banner->showMessage(line); });
     sweeps_ = new SweepController(*lab_, {v.sweep_map, v.sweep_band, v.area, v.upper, v.knobs, v.banner},
@@ -190,6 +192,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
                                            *v.banner);
     new DropController(*lab_, *files_, {v.area, v.strip, this, target});
     run_table_ = new RunTableController(*lab_, v.area, *v.banner, this);
+    notes_ = new NotesController(*lab_, v.area, this);
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);
     gallery_ = new GalleryController(lab_->gallery(), lab_->sweeps(), *sweeps_, *v.banner, v.area, this);

@@ -32,6 +32,7 @@ class FilesController;
 class FindingsController;
 class GalleryController;
 class Lab;
+class NotesController;
 class RecordingsController;
 class RunTableController;
 class RunsController;
@@ -85,6 +86,7 @@ class MainWindow : public QMainWindow {
     TrainingController* training() const { return training_; }
     SweepController* sweeps() const { return sweeps_; }
     RunTableController* runTable() const { return run_table_; }
+    NotesController* notes() const { return notes_; }
     ClaimsController* claims() const { return claims_; }
     GalleryController* gallery() const { return gallery_; }
     RecordingsController* recordings() const { return recordings_; }
@@ -116,6 +118,7 @@ class MainWindow : public QMainWindow {
     TrainingController* training_;
     SweepController* sweeps_;
     RunTableController* run_table_;
+    NotesController* notes_;
     ClaimsController* claims_;
     GalleryController* gallery_;
     RecordingsController* recordings_;

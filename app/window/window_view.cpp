@@ -3,6 +3,7 @@
 
 #include "app/lab/files/window_text.h"
 #include "app/lab/lab.h"
+#include "app/lab/notes.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/main_window.h"
 #include "core/base/strict_json.h"
@@ -61,13 +62,17 @@ std::string viewJson(const MainWindow& window) {
                                  {"live", strict_json(recipe_json(run.live, -1), "recipe")},
                                  {"pinned", run.pinned},
                                  {"name", run.given_name}};
+    json run_notes = json::object();
+    for (const auto& [id, text] : lab.notes().ofRuns()) run_notes[id] = text.toStdString();
+    view["notes"] = {{"comparison", lab.notes().ofComparison().toStdString()},
+                     {"runs", std::move(run_notes)}};
     return json_text(view);
 }
 
-void applyViewJson(MainWindow& window, const std::string& text) {
+void applyViewJson(MainWindow& window, const std::string& text, bool with_theme) {
     const StoredView view = readView(text);  // throws before anything is applied
     Lab& lab = *window.lab();
-    window.appearance()->restoreTheme(view.dark);
+    if (with_theme) window.appearance()->restoreTheme(view.dark);
     if (view.size)
         window.resize(QSize(view.size->first, view.size->second)
                           .boundedTo(window.screen()->availableSize()));  // a session of a larger screen
@@ -84,6 +89,7 @@ void applyViewJson(MainWindow& window, const std::string& text) {
     std::map<std::string, RunKnobs> knobs;
     for (const auto& [id, of] : view.knobs) knobs[id] = {of.recipe, of.live, of.pinned, of.name};
     lab.knobs().setRecipes(knobs);
+    lab.notes().restore(view.note, view.run_notes);
     lab.runs().select(view.run);
     lab.view().selectLayer(view.layer, view.head);
     if (view.step) lab.view().setStep(*view.step);

@@ -4,6 +4,8 @@
 #include "core/base/number_text.h"
 
 #include <QLocale>
+#include <QObject>
+#include <algorithm>
 #include <cmath>
 
 namespace normscope::widgets {
@@ -22,6 +24,12 @@ QString powerText(const QString& number) {
 QString exactText(double value) {
     if (!std::isfinite(value)) return numberText(value);
     return QString::number(value, 'g', QLocale::FloatingPointShortest);
+}
+
+QString aboutTime(double seconds) {
+    if (seconds < 90) return QObject::tr("about %1 s").arg(std::max(1.0, std::round(seconds)), 0, 'f', 0);
+    if (seconds < 90 * 60) return QObject::tr("about %1 min").arg(seconds / 60, 0, 'f', 0);
+    return QObject::tr("about %1 h").arg(seconds / 3600, 0, 'f', 1);
 }
 
 }  // namespace normscope::widgets

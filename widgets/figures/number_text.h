@@ -15,4 +15,7 @@ QString powerText(const QString& number);
 /// The shortest text that reads back as the same double ("%.17g" where nothing shorter does). CSV.
 QString exactText(double value);
 
+/// "about 40 s", "about 12 min", "about 2.5 h".
+QString aboutTime(double seconds);
+
 }  // namespace normscope::widgets

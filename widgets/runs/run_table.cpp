@@ -20,7 +20,19 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kRunTableWidth = 980;
-enum RunTableColumn { kName, kDiffers, kState, kSteps, kLoss, kHeldOut, kBest, kGradient, kEvent, kColumns };
+enum RunTableColumn {
+    kName,
+    kDiffers,
+    kState,
+    kSteps,
+    kLoss,
+    kHeldOut,
+    kBest,
+    kGradient,
+    kEvent,
+    kNote,
+    kColumns
+};
 
 struct ColumnText {
     const char *title, *tip, *csv;
@@ -43,6 +55,8 @@ constexpr ColumnText kColumnTexts[kColumns] = {
                        "Gradient norm after layer 1 over that after the last; mean of the last 20 batches"),
      "gradient_first_over_last"},
     {QT_TRANSLATE_NOOP("RunTable", "First event"), "", "first_event"},
+    {QT_TRANSLATE_NOOP("RunTable", "Note"), QT_TRANSLATE_NOOP("RunTable", "Ctrl+Shift+I opens the notes"),
+     "note"},
 };
 
 QString translated(const char* text) {
@@ -81,6 +95,8 @@ QString text(const RunTableRow& row, int column) {
                                                    : QString::fromUtf8(run_state_word(row.state));
         case kEvent:
             return row.first_event;
+        case kNote:
+            return row.note.simplified();  // in one line
         case kSteps:
             return QString::number(row.steps);
         default:

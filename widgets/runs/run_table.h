@@ -27,6 +27,7 @@ struct RunTableRow {
     double best = kNaN;      ///< lowest mean of 20 training batches in a row
     double gradient = kNaN;  ///< ‖∂L/∂h‖ after layer 1 over that after the last, mean of the last 20 batches
     QString first_event;  ///< "step 5: …", the first that is not a checkpoint; empty without
+    QString note;         ///< written by the user
 };
 
 /// All runs of the comparison in a table over the panels: sorted by any column, the selected run marked; a

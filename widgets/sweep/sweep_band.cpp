@@ -19,12 +19,6 @@ namespace normscope::widgets {
 
 namespace {
 
-QString durationText(double seconds) {
-    if (seconds < 90) return SweepBand::tr("about %1 s").arg(std::max(1.0, std::round(seconds)), 0, 'f', 0);
-    if (seconds < 90 * 60) return SweepBand::tr("about %1 min").arg(seconds / 60, 0, 'f', 0);
-    return SweepBand::tr("about %1 h").arg(seconds / 3600, 0, 'f', 1);
-}
-
 QString bandNumber(std::size_t value, const QString& word) {
     return QStringLiteral(
                "<td style='padding-right: 22px'><span style='font-size: 20px; font-weight: 600'>%1</span>"
@@ -99,7 +93,7 @@ void SweepBand::setSweep(const ShownSweep& sweep, SweepActivity activity) {
         : stopping ? tr("stopping")
         : sweep.count.remaining_seconds >= 0 ? tr("%1 in training, %2 left")
                                                    .arg(sweep.training.size())
-                                                   .arg(durationText(sweep.count.remaining_seconds))
+                                                   .arg(aboutTime(sweep.count.remaining_seconds))
                                              : tr("%1 in training").arg(sweep.training.size());
     count_->setText(QStringLiteral("<span style='font-size: 20px; font-weight: 600'>%1</span> "
                                    "<span style='font-size: 12px'>%2</span><br>"

@@ -3,6 +3,7 @@
 
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe.h"
+#include "widgets/figures/number_text.h"
 #include "widgets/figures/sweep/sweep_figure.h"
 #include "widgets/plots/colour_map.h"
 #include "widgets/plots/palette_theme.h"
@@ -16,6 +17,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace normscope::widgets {
 
@@ -43,10 +45,12 @@ void fillKeys(QComboBox* box) {
 
 }  // namespace
 
-SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folders, QWidget* parent)
+SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folders, double run_seconds,
+                         QWidget* parent)
     : QDialog(parent),
       base_(baseText(base)),
       steps_(base.train.steps),
+      run_seconds_(run_seconds),
       folders_(std::move(folders)),
       seeds_(new QLineEdit(this)),
       folder_(new QLineEdit(this)),
@@ -188,9 +192,24 @@ void SweepDialog::check() {
     if (!folder_edited_) folder_->setText(freshSweepFolder(folders_, typed));
     folder_problem_->setText(folder_->text().trimmed().isEmpty() ? tr("Choose a folder") : QString());
     const bool valid = parsed_.valid() && !folder_->text().trimmed().isEmpty();
-    count_->setText(parsed_.valid() ? tr("%1 runs of %2 steps").arg(parsed_.spec.runs()).arg(steps_)
-                                    : parsed_.problem);
+    count_->setText(parsed_.valid() ? sizeText(typed) : parsed_.problem);
     start_->setEnabled(valid);
+}
+
+/// "72 runs of 200 steps, about 9 min on this machine". Not of keys on which the time of a run depends.
+QString SweepDialog::sizeText(const std::vector<SweepField>& fields) const {
+    const auto runs = parsed_.spec.runs();
+    const bool same_time = std::all_of(fields.begin(), fields.end(), [](const SweepField& field) {
+        return field.key.empty() || field.key == "stack.scheme" || field.key.rfind("optimizer.", 0) == 0 ||
+               field.key.rfind("schedule.", 0) == 0 || field.key.rfind("stack.init", 0) == 0 ||
+               field.key == "stack.residual_step" || field.key == "stack.temperature";
+    });
+    const bool steps_vary = std::any_of(fields.begin(), fields.end(),
+                                        [](const SweepField& field) { return field.key == "steps"; });
+    QString text = steps_vary ? tr("%1 runs").arg(runs) : tr("%1 runs of %2 steps").arg(runs).arg(steps_);
+    if (run_seconds_ > 0 && same_time)
+        text += tr(", %1 on this machine").arg(aboutTime(run_seconds_ * static_cast<double>(runs)));
+    return text;
 }
 
 void SweepDialog::chooseFolder() {

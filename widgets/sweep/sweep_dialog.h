@@ -18,8 +18,9 @@ class SweepDialog : public QDialog {
     Q_OBJECT
   public:
     /// `base` is trained with each combination; `name` is how the dialog names it. New folders are made in
-    /// `folders`.
-    SweepDialog(const Recipe& base, const QString& name, QString folders, QWidget* parent);
+    /// `folders`. `run_seconds`: what a run of `base` takes, 0 if not known.
+    SweepDialog(const Recipe& base, const QString& name, QString folders, double run_seconds,
+                QWidget* parent);
 
     /// Only this key, with these values; of `seed` they are the seeds.
     void setVaried(const std::string& key, const std::string& values);
@@ -31,12 +32,14 @@ class SweepDialog : public QDialog {
 
   private:
     std::vector<SweepField> fields() const;
+    QString sizeText(const std::vector<SweepField>& fields) const;
     void check();
     void useScheme(bool with_rates);
     void chooseFolder();
 
     std::string base_;
     const int steps_;
+    const double run_seconds_;
     QString folders_;
     struct Row {
         QComboBox* key;

@@ -112,6 +112,12 @@ StoredView readView(const std::string& text) {
         view.knobs[entry.key()] = {recipeOf(of, "recipe"), recipeOf(of, "live"), of.flag("pinned"),
                                    of.text("name", {})};
     }
+    if (in.has("notes")) {
+        const JsonObject notes = in.object("notes"), runs = notes.object("runs");
+        view.note = QString::fromStdString(notes.text("comparison", {}));
+        for (const auto& entry : runs.value().items())
+            view.run_notes[entry.key()] = QString::fromStdString(runs.text(entry.key().c_str()));
+    }
     return view;
 }
 

@@ -39,6 +39,8 @@ struct StoredView {
     std::optional<std::int64_t> step;  ///< absent: the newest
     std::vector<StoredCell> cells;
     std::map<std::string, StoredKnobs> knobs;  ///< by run
+    QString note;                              ///< on the comparison
+    std::map<std::string, QString> run_notes;  ///< by run
 };
 
 /// Throws InputError, which begins with "/view", for a key that is missing and a value that is not allowed.

@@ -51,7 +51,7 @@ void FilesController::applyOpened(const OpenedSessionPtr& session) {
     Q_EMIT recentFilesChanged();
     if (!session->session.view_json.empty()) {
         try {
-            view_.restore(session->session.view_json);
+            view_.open(session->session.view_json);
         } catch (const std::exception& error) {
             banner_.showMessage(tr("%1: %2").arg(session->path, QString::fromUtf8(error.what())));
         }

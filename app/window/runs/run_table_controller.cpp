@@ -2,6 +2,7 @@
 #include "app/window/runs/run_table_controller.h"
 
 #include "app/lab/lab.h"
+#include "app/lab/notes.h"
 #include "core/sweep/sweep_results.h"
 #include "widgets/common/banner.h"
 #include "widgets/dialogs/save_dialog.h"
@@ -67,6 +68,7 @@ std::vector<widgets::RunTableRow> runTableRows(const Lab& lab) {
         row.held_out = known.held_out_loss.value_or(kNaN);
         row.gradient = meanOfLast(data.steps.find("grad_ratio"));
         row.first_event = firstEvent(data);
+        row.note = lab.notes().ofRun(runs[i].id);
         rows.push_back(std::move(row));
     }
     return rows;
@@ -85,6 +87,7 @@ RunTableController::RunTableController(Lab& lab, QWidget* area, widgets::Banner&
     for (const auto signal : {&Lab::runsChanged, &Lab::trainingChanged, &Lab::viewChanged})
         connect(&lab_, signal, this, later);
     connect(&lab_, &Lab::dataChanged, this, later);
+    connect(&lab_.notes(), &Notes::changed, this, later);
     connect(table_, &widgets::RunTable::runChosen, this, [this](const QString& id) {
         const std::vector<LabRun>& runs = lab_.comparison().runs;
         for (std::size_t i = 0; i < runs.size(); ++i)

@@ -2,6 +2,7 @@
 #include "app/window/runs/runs_controller.h"
 
 #include "app/lab/lab.h"
+#include "app/lab/notes.h"
 #include "app/window/studies/sweep_controller.h"
 #include "core/base/strict_json.h"
 #include "core/findings/in_words.h"
@@ -169,6 +170,7 @@ RunsController::RunsController(Lab& lab, const SweepController& sweeps, const Vi
 void RunsController::connectLab() {
     connect(&lab_, &Lab::runsChanged, this, &RunsController::showSoon);
     connect(&lab_, &Lab::noticesChanged, this, &RunsController::showSoon);
+    connect(&lab_.notes(), &Notes::changed, this, &RunsController::showSoon);
     connect(&lab_.knobs(), &Knobs::draggingChanged, this, [this](bool dragging) {
         if (!dragging) show();
     });
@@ -287,6 +289,8 @@ void RunsController::show() {
             run.followed ? Following::lineOf(run)
                          : QString::fromStdString(run.rejection.empty() ? read_aloud(run.data->outcome.text)
                                                                         : run.rejection)};
+        if (const QString note = lab_.notes().ofRun(run.id); !note.isEmpty())
+            label.detail += (label.detail.isEmpty() ? QString() : QStringLiteral("\n")) + note;
         if (group.size() > 1) {
             label.name = group.name;
             label.runs = static_cast<int>(group.size());

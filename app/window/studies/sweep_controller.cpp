@@ -133,7 +133,8 @@ void SweepController::create() {
     }
     if (dialog_) return dialog_->activateWindow();
     const LabRun& run = lab_.comparison().selectedRun();
-    auto* dialog = new SweepDialog(run.recipe, QString::fromStdString(run.data->name), folder_, window_);
+    auto* dialog = new SweepDialog(run.recipe, QString::fromStdString(run.data->name), folder_,
+                                   lab_.view().trainingSeconds(run.recipe), window_);
     dialog_ = dialog;
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &SweepDialog::startRequested, this, [this](const SweepSpec& spec, const QString& folder) {

@@ -59,6 +59,16 @@ std::string rejection(Read&& read) {
 class WindowTextTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void notesAreOptionalAndTexts() {
+        json view = soundView();
+        QVERIFY(readView(view.dump()).run_notes.empty());
+        view["notes"] = {{"comparison", ""}, {"runs", {{"a", "a line\nand another"}}}};
+        QCOMPARE(readView(view.dump()).note, QString());
+        QCOMPARE(readView(view.dump()).run_notes.at("a"), QString("a line\nand another"));
+        view["notes"]["runs"]["a"] = 3;
+        QVERIFY(rejection([&] { readView(view.dump()); }).find("/view: notes: runs: a") == 0);
+    }
+
     void aViewIsReadAsAWhole() {
         const StoredView view = readView(soundView().dump());
         QCOMPARE(view.size, (std::optional<std::pair<int, int>>({1440, 900})));

@@ -150,7 +150,7 @@ class SessionWindowTest : public QObject {
         WindowBench b;
         nlohmann::json view = nlohmann::json::parse(viewJson(*b.window));
         view["size"] = {20000, 20000};
-        applyViewJson(*b.window, view.dump());
+        applyViewJson(*b.window, view.dump(), true);
         QCOMPARE(b.window->size(), b.window->screen()->availableSize());
     }
 
