@@ -10,7 +10,7 @@ namespace normscope::app {
 
 class LabState;
 
-/// What a person wrote about the comparison and about each run: kept in a session's /view and for the next
+/// What the user wrote about the comparison and about each run: kept in a session's /view and for the next
 /// start. It is no edit of the runs: undo leaves it. Interface thread.
 class Notes : public QObject {
     Q_OBJECT

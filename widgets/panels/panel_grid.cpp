@@ -33,7 +33,7 @@ PanelGrid::PanelGrid(const FigureSource& source, QWidget* parent) : QWidget(pare
         cell->setObjectName(QStringLiteral("cell%1").arg(cells_.size()));
         const int index = static_cast<int>(cells_.size());
         cells_.push_back(cell);
-        cell->plot()->setResizeQueue(&resized_);
+        cell->plot()->setResizedLater([this, plot = cell->plot()] { resized_.add(plot); });
         connect(cell, &PanelCell::panelChanged, this, &PanelGrid::shownProbesChanged);
         connect(cell, &PanelCell::layerPicked, this, &PanelGrid::layerPicked);
         connect(cell, &PanelCell::stepPicked, this, &PanelGrid::stepPicked);

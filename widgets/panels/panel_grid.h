@@ -2,7 +2,7 @@
 #pragma once
 
 #include "widgets/panels/panel_cell.h"
-#include "widgets/plots/resize_queue.h"
+#include "widgets/panels/resize_queue.h"
 
 #include <QWidget>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include "core/base/assert.h"
 #include "widgets/accessibility/accessible_role.h"
-#include "widgets/plots/resize_queue.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -334,13 +333,9 @@ void PlotView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
     const QSize change = event->size() - event->oldSize();
     const bool small = std::abs(change.width()) <= kSmallResize && std::abs(change.height()) <= kSmallResize;
-    if (!resize_queue_ || !small || stored_ == Kept::Nothing) return rebuild();
+    if (!resized_later_ || !small || stored_ == Kept::Nothing) return rebuild();
     resized_ = true;
-    resize_queue_->add(this);
-}
-
-void PlotView::setResizeQueue(ResizeQueue* queue) {
-    resize_queue_ = queue;
+    resized_later_();
 }
 
 void PlotView::layOutResized() {

@@ -9,13 +9,12 @@
 
 #include <QGraphicsView>
 #include <QPixmap>
-#include <QPointer>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace normscope::widgets {
-
-class ResizeQueue;
 
 /// Shows one Figure with zoom and hover. Interface thread only.
 ///
@@ -45,9 +44,10 @@ class PlotView : public QGraphicsView {
     /// On: a drag, or Shift with the arrows and Enter, marks a rectangle of cells of a map (cellsMarked).
     void setCellsMarkable(bool markable) { cells_markable_ = markable; }
 
-    /// Small changes of the size, as while the window's edge is dragged, are laid out by this queue: until
-    /// then the old image is shown. Without a queue, and after other changes, at once.
-    void setResizeQueue(ResizeQueue* queue);
+    /// Small changes of the size, as while the window's edge is dragged, call this, and layOutResized() is
+    /// called back: until then the old image is shown. Without it, and after other changes, they are laid out
+    /// at once.
+    void setResizedLater(std::function<void()> later) { resized_later_ = std::move(later); }
     /// Lays out what was resized since; else does nothing.
     void layOutResized();
 
@@ -116,7 +116,7 @@ class PlotView : public QGraphicsView {
     std::optional<PlotViewState> frozen_;  ///< ranges to keep while axes are frozen
     bool rebuilt_frozen_ = false;          ///< with these ranges: without them the figure may differ
     bool dirty_ = true;
-    QPointer<ResizeQueue> resize_queue_;
+    std::function<void()> resized_later_;
     bool resized_ = false;  ///< since the figure was laid out
 
     FigureScene scene_;

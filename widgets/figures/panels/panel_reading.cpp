@@ -98,7 +98,7 @@ QString costText(const std::vector<std::string>& probes) {
 QString questionText(PanelQuestion question) {
     constexpr const char* kTexts[] = {
         QT_TRANSLATE_NOOP("PanelReading", "Is it learning?"),
-        QT_TRANSLATE_NOOP("PanelReading", "Where does the signal grow?"),
+        QT_TRANSLATE_NOOP("PanelReading", "How large does the signal get?"),
         QT_TRANSLATE_NOOP("PanelReading", "What reaches the first layer?"),
         QT_TRANSLATE_NOOP("PanelReading", "What do attention and tokens do?"),
         QT_TRANSLATE_NOOP("PanelReading", "What does low precision do?"),

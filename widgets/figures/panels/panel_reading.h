@@ -7,7 +7,7 @@
 
 namespace normscope::widgets {
 
-/// What a person asks; the panels that answer it are listed together.
+/// What a user asks; the panels that answer it are listed together.
 enum class PanelQuestion { Learning, Growth, FirstLayer, Attention, Precision };
 inline constexpr PanelQuestion kPanelQuestions[] = {PanelQuestion::Learning, PanelQuestion::Growth,
                                                     PanelQuestion::FirstLayer, PanelQuestion::Attention,

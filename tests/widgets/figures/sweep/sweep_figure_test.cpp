@@ -211,7 +211,7 @@ class SweepFigureTest : public QObject {
         setScalar(slice, scalar, values);
         const Figure figure = sweepMap(slice, SweepValue::Scalar);
         const HeatMap map = mapOf(figure);
-        QVERIFY(figure.title.contains("gradients: hidden, first ÷ last"));
+        QVERIFY(figure.title.contains("gradients: hidden, first over last"));
         QCOMPARE(map.raw[at(map, 0, 0)], 10.0);  // of 1, 10, 100
         QCOMPARE(map.raw[at(map, 0, 1)], 1e4);
         QCOMPARE(map.value[at(map, 0, 1)], 4.0);

@@ -17,7 +17,7 @@ class ResizeQueue : public QObject {
   public:
     explicit ResizeQueue(QObject* parent = nullptr);
 
-    /// A plot that waits already keeps its place. A deleted plot is left out.
+    /// A plot that waits already keeps its place. A deleted plot has no turn.
     void add(PlotView* plot);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/resize_queue.h"
+#include "widgets/panels/resize_queue.h"
 
 #include "widgets/plots/plot_view.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/plots/resize_queue.h"
+#include "widgets/panels/resize_queue.h"
 
 #include "tests/support/test_main.h"
 #include "tests/widgets/plots/sample_figures.h"
@@ -32,7 +32,7 @@ class ResizeQueueTest : public QObject {
         queue_ = std::make_unique<ResizeQueue>();
         for (auto& view : views_) {
             view = std::make_unique<PlotView>();
-            view->setResizeQueue(queue_.get());
+            view->setResizedLater([this, plot = view.get()] { queue_->add(plot); });
             view->setFigure(std::make_shared<const Figure>(samples::losses()));
             view->resize(kSize);
             view->show();
