@@ -2,6 +2,7 @@
 #include "widgets/sweep/sweep_detail.h"
 
 #include "core/session/run_data.h"
+#include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/figures/panels/panel_registry.h"
 #include "widgets/plots/plot_view.h"
@@ -10,18 +11,18 @@
 #include <QDir>
 #include <QLabel>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <map>
 
 namespace normscope::widgets {
 
 namespace {
 
-/// Run i of the figure has the colour that runs[i] has in the comparison.
-template <class Runs>
-void recolour(Figure& figure, const Runs& runs) {
+/// Run or group i of the figure has the colour of this group of the comparison.
+void recolour(Figure& figure, const std::vector<int>& colours) {
     const auto move = [&](Role& role) {
-        if (role.run >= 0 && static_cast<std::size_t>(role.run) < runs.size())
-            role.run = runs[static_cast<std::size_t>(role.run)].place;
+        if (role.run >= 0 && static_cast<std::size_t>(role.run) < colours.size())
+            role.run = colours[static_cast<std::size_t>(role.run)];
     };
     for (Plot& plot : figure.plots) {
         for (auto& mark : plot.curves) move(mark.role);
@@ -147,18 +148,32 @@ void SweepDetail::show(const ShownSweep* sweep, const SweepSlice& slice,
 void SweepDetail::drawRuns(const QStringList& recordings, bool by_seed) {
     PanelInput input;
     std::vector<Drawn> runs;
+    std::vector<int> colours, group_colours;  // of each run, of each group
+    RunGroups groups;
     for (const RecordedRun& run : runs_) {
         if (!recordings.contains(run.recording)) continue;
         input.runs.push_back(run.data.get());
-        runs.push_back({run.data, run.data->steps.rows(), run.place});
+        runs.push_back({run.data, run.data->steps.rows(), run.group});
+        colours.push_back(run.group);
+        const auto group = static_cast<std::size_t>(
+            std::find(group_colours.begin(), group_colours.end(), run.group) - group_colours.begin());
+        if (group == group_colours.size()) {
+            group_colours.push_back(run.group);
+            groups.groups.push_back({run.group_name, {}});
+        }
+        groups.groups[group].members.push_back(runs.size() - 1);
     }
+    const bool grouped = !by_seed && groups.any();
     panels_->setEnabled(!runs.empty());
     if (drawn_ == runs) return;
     drawn_ = runs;
     const auto draw = [&](const char* panel, PlotView* plot, QLabel* title) {
         auto figure = std::make_shared<Figure>();
         figure->empty_text = tr("The runs of marked cells are drawn here");
-        if (!input.runs.empty()) *figure = buildPanel(panel, input);
+        if (grouped)
+            *figure = groupedFigure(panelInfo(panel), input, groups, {});
+        else if (!input.runs.empty())
+            *figure = buildPanel(panel, input);
         for (Plot& part : figure->plots) {
             part.chips.clear();  // no space for them
             for (std::size_t i = 0; by_seed && i < runs.size(); ++i) {
@@ -168,7 +183,7 @@ void SweepDetail::drawRuns(const QStringList& recordings, bool by_seed) {
             }
         }
         std::erase_if(figure->plots, [](const Plot& part) { return part.is_ratio; });
-        recolour(*figure, runs);
+        recolour(*figure, grouped ? group_colours : colours);
         title->setText(figure->title);
         plot->setFigure(std::move(figure));
     };

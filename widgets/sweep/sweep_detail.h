@@ -25,7 +25,8 @@ struct Theme;
 struct RecordedRun {
     QString recording;                    ///< its file
     std::shared_ptr<const RunData> data;  ///< grows while it trains
-    int place = 0;                        ///< in the comparison: its colour
+    int group = 0;                        ///< in the comparison: the colour of its chip
+    QString group_name = {};
 };
 
 /// The marked cells of a map: what became of their runs, in words, and the loss and gradients of those that
@@ -50,13 +51,14 @@ class SweepDetail : public QWidget {
     void panelsRequested();
 
   private:
-    /// `by_seed`: they differ in their seeds alone, and are named after them.
+    /// `by_seed`: they differ in their seeds alone, and are named after them; else the seeds of one recipe
+    /// are drawn as their median and range.
     void drawRuns(const QStringList& recordings, bool by_seed);
 
     struct Drawn {
         std::shared_ptr<const RunData> data;
         std::size_t rows = 0;
-        int place = 0;
+        int group = 0;
         bool operator==(const Drawn&) const = default;
     };
     std::optional<std::vector<Drawn>> drawn_;  ///< the runs of the shown figures

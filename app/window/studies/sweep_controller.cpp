@@ -31,9 +31,13 @@ constexpr int kBandInterval = 150;  // ms
 /// The runs of the comparison that are recorded, in their order.
 std::vector<widgets::RecordedRun> recordedRuns(const Lab& lab) {
     std::vector<widgets::RecordedRun> recorded;
+    const widgets::RunGroups& groups = lab.view().groups();
     for (std::size_t i = 0; i < lab.comparison().runs.size(); ++i)
-        if (const LabRun& run = lab.comparison().runs[i]; !run.recording.empty())
-            recorded.push_back({QString::fromStdString(run.recording), run.data, static_cast<int>(i)});
+        if (const LabRun& run = lab.comparison().runs[i]; !run.recording.empty()) {
+            const std::size_t group = groups.groupOf(i);
+            recorded.push_back({QString::fromStdString(run.recording), run.data, static_cast<int>(group),
+                                groups.groups[group].name});
+        }
     return recorded;
 }
 

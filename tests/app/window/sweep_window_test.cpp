@@ -25,7 +25,9 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSignalSpy>
+#include <set>
 
 using namespace normscope;
 using namespace normscope::app;
@@ -180,6 +182,18 @@ class SweepWindowTest : public QObject {
         for (std::size_t i = before; i < b.lab().comparison().runs.size(); ++i)
             QCOMPARE(b.lab().comparison().runs[i].recipe.train.optimizer.lr, 0.001);
         QCOMPARE(b.lab().runs().undoStack()->count(), 1);
+        // The plots next to the map: a median and its range for each scheme, in the hue of its chip.
+        const auto& groups = b.lab().view().groups();
+        QCOMPARE(groups.groups.size(), before + 2);
+        std::set<int> hues;
+        QTRY_COMPARE(view.detail()->loss()->figure()->plots.size(), std::size_t(1));
+        QTRY_VERIFY(!view.detail()->loss()->figure()->plots[0].bands.empty());
+        for (const widgets::Curve& curve : view.detail()->loss()->figure()->plots[0].curves)
+            hues.insert(curve.role.run);
+        std::set<int> chips;
+        for (std::size_t i = before; i < b.lab().comparison().runs.size(); ++i)
+            chips.insert(static_cast<int>(groups.groupOf(i)));
+        QCOMPARE(hues, chips);
         QVERIFY(view.map()->hasFocus());
         for (const int key : {Qt::Key_Right, Qt::Key_Up}) QTest::keyClick(view.map(), Qt::Key(key));
         QTest::keyClick(view.map(), Qt::Key_Return);
@@ -311,7 +325,12 @@ class SweepWindowTest : public QObject {
         b.window->sweeps()->create();
         auto* dialog = b.find<SweepDialog>("sweepDialog");
         QVERIFY(dialog && dialog->isVisible());
-        QCOMPARE(b.find<QLabel>("sweepCount")->text(), QString("72 runs of 6 steps"));
+        // As long as so many runs of the selected one, whose steps were measured.
+        static const QRegularExpression kSize("^72 runs of 6 steps, about (\\d+) s on this machine$");
+        const auto size = kSize.match(b.find<QLabel>("sweepCount")->text());
+        QVERIFY2(size.hasMatch(), qPrintable(b.find<QLabel>("sweepCount")->text()));
+        const double seconds = 72 * b.lab().view().trainingSeconds(b.lab().comparison().runs[0].recipe);
+        QCOMPARE(size.captured(1).toDouble(), std::max(1.0, std::round(seconds)));
         auto* values = b.find<QLineEdit>("sweepValues1");
         auto* start = b.find<QPushButton>("sweepStart");
         values->setText("log:1e-3:0:2");
@@ -327,7 +346,15 @@ class SweepWindowTest : public QObject {
         b.find<QLineEdit>("sweepSeeds")->setText("43:42");
         QVERIFY(!b.find<QLabel>("sweepSeedsProblem")->text().isEmpty() && !start->isEnabled());
         b.find<QLineEdit>("sweepSeeds")->setText("42");
-        QCOMPARE(b.find<QLabel>("sweepCount")->text(), QString("4 runs of 6 steps"));
+        QVERIFY(b.find<QLabel>("sweepCount")->text().startsWith("4 runs of 6 steps, about 1 s"));
+        dialog->setVaried("stack.depth", "1,2");  // a run of another depth takes another time
+        QCOMPARE(b.find<QLabel>("sweepCount")->text(), QString("2 runs of 6 steps"));
+        dialog->setVaried("steps", "4,5");
+        QCOMPARE(b.find<QLabel>("sweepCount")->text(), QString("2 runs"));
+        dialog->setVaried("stack.scheme", "pre,post");
+        auto* key = b.find<QComboBox>("sweepKey1");
+        key->setCurrentIndex(key->findData("optimizer.lr"));
+        values->setText("1e-3,1e-2");
         b.keepScreenshot("sweep-dialog", dialog);
         const QString folder = b.find<QLineEdit>("sweepFolder")->text();
         QVERIFY2(folder.startsWith(b.folder.filePath("recordings/sweeps")), qPrintable(folder));
