@@ -2,18 +2,19 @@
 #include "core/backend/devices/devices.h"
 
 #include "app/cli/command.h"
+#include "core/backend/cpu/host/available_cores.h"
 #include "core/run/experiment.h"
 
 #include <iomanip>
 #include <iostream>
-#include <thread>
 
 namespace normscope::app {
 
 void add_devices(CLI::App& program, Task& task) {
     program.add_subcommand("devices", "what can run here")->callback([&task] {
         task = [] {
-            std::cout << "cpu   " << cpu_name() << ", " << std::thread::hardware_concurrency() << " threads; "
+            std::cout << "cpu   " << cpu_name() << ", " << available_cores()
+                      << (available_cores() == 1 ? " thread; " : " threads; ")
                       << precision_line(cpu_device().capabilities().formats) << "\n";
             for (const auto& [word, line] : other_devices())
                 std::cout << std::left << std::setw(5) << word << " " << line << "\n";

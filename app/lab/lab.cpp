@@ -8,11 +8,11 @@
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
 #include "app/lab/state/outlines.h"
+#include "core/backend/cpu/host/available_cores.h"
 #include "core/backend/cpu/host/default_threads.h"
 #include "core/recipe/presets.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace normscope::app {
@@ -20,8 +20,7 @@ namespace normscope::app {
 namespace {
 
 int threadsFor(int wanted) {
-    const int threads =
-        wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+    const int threads = wanted > 0 ? wanted : std::max(1, available_cores() - 1);
     set_default_threads(threads);  // the initial weights are drawn outside the engine's pool
     return threads;
 }

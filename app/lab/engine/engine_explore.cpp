@@ -2,6 +2,7 @@
 // The part of the engine that measures initial states: what follows a knob.
 #include "app/lab/engine/engine_worker.h"
 #include "app/lab/engine/experiments.h"
+#include "core/backend/cpu/host/available_cores.h"
 #include "core/base/error.h"
 #include "core/recipe/hot_knobs.h"
 #include "core/run/memory_need.h"
@@ -25,7 +26,9 @@ constexpr double kShortBackward = 12;  // ms, less than between two moves
 constexpr auto kRest = 60ms;           // more than between two moves that change a value
 constexpr auto kBurst = 100ms;         // more than between two notches of a wheel or repeats of a key
 constexpr int kDraftSequences = 2;     // the fewest with an error bar
-constexpr double kDraftBudget = 8;     // ms, half a frame
+constexpr double kDraftBudget = 8;     // ms, half a frame, with what is rebuilt for it
+constexpr double kOneCoreBudget = 5;   // ms: the interface draws on the same core
+constexpr double kLeastBudget = 3;     // ms, where rebuilding takes the rest
 constexpr double kDraftReserve = 0.3;  // below this share of it the draft grows: twice as large it fits still
 constexpr int kMinDraftTokens = 16, kMaxDraftTokens = 1 << 16;
 
@@ -244,19 +247,26 @@ void EngineWorker::forEachExplored(Measure&& measure) {
     });
 }
 
+bool EngineWorker::inTurns() const {
+    return explore_pool_.threads() < static_cast<int>(explored_.size());
+}
+
 /// The next draft fits into its budget on this machine: its tokens follow from the time of this one.
-void EngineWorker::fitDraft() {
-    double slowest = 0;
+void EngineWorker::fitDraft(double rebuilding_ms) {
+    double taken = 0;
     int longest = 0;
     for (Explored& run : explored_) {
-        slowest = std::max(slowest, std::exchange(run.draft_ms, 0.0));
+        const double ms = std::exchange(run.draft_ms, 0.0);
+        taken = inTurns() ? taken + ms : std::max(taken, ms);
         longest = std::max(longest, probe_shape(run.experiment->recipe()).length);
     }
-    if (slowest == 0) return;  // known from before
+    if (taken == 0) return;  // known from before
+    const double all = available_cores() > 1 ? kDraftBudget : kOneCoreBudget;
+    const double budget = std::max(kLeastBudget, all - rebuilding_ms);
     const int now = std::min(draft_tokens_, longest);
-    if (slowest > kDraftBudget)
+    if (taken > budget)
         draft_tokens_ = std::max(kMinDraftTokens, now / 2);
-    else if (slowest < kDraftReserve * kDraftBudget)
+    else if (taken < kDraftReserve * budget)
         draft_tokens_ = std::min(2 * now, kMaxDraftTokens);
 }
 
@@ -300,6 +310,9 @@ void EngineWorker::answer(const ExploreRequest& request) {
         content[i].draft |= !run.measured_all(probes);
         run.report(content[i], run.failed.empty() ? run.of(probes) : std::vector<ProbeResult>{});
     };
+    // Runs that are measured in turn on one thread: the first one's backward pass would delay the first
+    // reply.
+    const bool forward_first = in_parts && !then.empty() && inTurns();
     std::atomic<std::size_t> left{runs.size()};
     Clock::time_point forward_done = prepared;
     {
@@ -322,17 +335,23 @@ void EngineWorker::answer(const ExploreRequest& request) {
                     answered(std::move(all), nothing_left);
                 };
                 attempt(explored_[i], [&] {
-                    measureCheap(i, wanted.forward, then, pool, draft, overdue ? shutting_down_ : cancel_,
-                                 first_measured);
+                    measureCheap(i, wanted.forward, forward_first ? std::vector<std::string>{} : then, pool,
+                                 draft, overdue ? shutting_down_ : cancel_, first_measured);
                 });
                 if (!first_done) first_measured();  // it failed before
+            });
+        if (forward_first)
+            forEachExplored([&](std::size_t i, ThreadPool& pool) {
+                attempt(explored_[i], [&] {
+                    measureCheap(i, {}, then, pool, draft, overdue ? shutting_down_ : cancel_, [] {});
+                });
             });
     }
     if (in_parts) {
         for (RunFrame& run : runs) run.header.reset();
         content = runs;
     }
-    if (in_parts) fitDraft();
+    if (in_parts) fitDraft(milliseconds(prepared - begin));
     if (!then.empty() || !in_parts) {
         for (std::size_t i = 0; i < runs.size(); ++i) add(i, then);
         if (!in_parts) content.insert(content.end(), rejected.begin(), rejected.end());

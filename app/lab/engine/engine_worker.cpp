@@ -2,6 +2,7 @@
 #include "app/lab/engine/engine_worker.h"
 
 #include "app/lab/engine/experiments.h"
+#include "core/backend/cpu/host/available_cores.h"
 #include "core/backend/cpu/host/process_memory.h"
 #include "core/base/assert.h"
 #include "core/base/error.h"
@@ -55,7 +56,9 @@ RunData withHistory(RunData header, const RunData& history) {
 }  // namespace
 
 EngineWorker::EngineWorker(int threads, QObject* parent)
-    : QObject(parent), pool_(threads), explore_pool_(threads + 1) {
+    : QObject(parent),
+      pool_(threads),
+      explore_pool_(std::min(threads + 1, std::max(threads, available_cores()))) {
     qRegisterMetaType<FramePtr>();
     qRegisterMetaType<DevicesPtr>();
     qRegisterMetaType<CheckpointPtr>();

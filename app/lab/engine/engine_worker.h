@@ -157,7 +157,8 @@ class EngineWorker : public QObject {
     void measureCheap(std::size_t run, const std::vector<std::string>& first,
                       const std::vector<std::string>& then, ThreadPool& pool, bool draft,
                       const std::atomic<bool>& cancel, const std::function<void()>& first_measured);
-    void fitDraft();
+    bool inTurns() const;
+    void fitDraft(double rebuilding_ms);
     template <class Measure>
     static void attempt(Explored& run, Measure&& measure);
     template <class Measure>

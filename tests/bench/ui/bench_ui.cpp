@@ -5,6 +5,7 @@
 #include "app/window/appearance_controller.h"
 #include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
+#include "core/backend/cpu/host/available_cores.h"
 #include "tests/bench/ui/mouse_sender.h"
 #include "tests/bench/ui/redraw_bench.h"
 #include "tests/bench/ui/watchdog.h"
@@ -97,7 +98,7 @@ class InterfaceBench {
         result_.platform = QGuiApplication::platformName().toStdString();
         result_.size = window_->size();
         result_.seconds = order_.seconds;
-        result_.cores = static_cast<int>(std::thread::hardware_concurrency());
+        result_.cores = available_cores();
         result_.threads = lab().devices().engineThreads();
         result_.runs = static_cast<int>(lab().comparison().runs.size());
         for (const widgets::PanelCell* cell : window_->views().grid->visibleCells())

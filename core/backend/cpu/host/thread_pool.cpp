@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cpu/host/thread_pool.h"
 
+#include "core/backend/cpu/host/available_cores.h"
 #include "core/backend/cpu/host/default_threads.h"
 #include "core/base/assert.h"
 
@@ -22,7 +23,7 @@ void set_default_threads(int threads) {
 
 int default_threads() {
     const int chosen = chosen_threads;
-    return chosen > 0 ? chosen : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return chosen > 0 ? chosen : available_cores();
 }
 
 ThreadPool::ThreadPool(int threads) {
