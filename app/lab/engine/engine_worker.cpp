@@ -10,6 +10,8 @@
 #include "core/run/memory_need.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <QTimer>
 #include <algorithm>
@@ -53,6 +55,12 @@ RunData withHistory(RunData header, const RunData& history) {
     return header;
 }
 
+/// On one core the interface is drawn between two steps: with equal shares it would wait for its turn.
+void giveWay() {
+    constexpr int kNice = 5;
+    if (available_cores() == 1) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+}
+
 }  // namespace
 
 EngineWorker::EngineWorker(int threads, QObject* parent)
@@ -64,6 +72,7 @@ EngineWorker::EngineWorker(int threads, QObject* parent)
     qRegisterMetaType<CheckpointPtr>();
     qRegisterMetaType<ProbeResultsPtr>();
     qRegisterMetaType<DraftResultPtr>();
+    QMetaObject::invokeMethod(this, giveWay, Qt::QueuedConnection);  // in its thread
 }
 
 EngineWorker::~EngineWorker() = default;
