@@ -17,6 +17,8 @@ std::span<const Preset> presets();
 std::span<const Preset> stories();
 /// resources/gallery/NAME.json, compiled in; core/gallery reads them.
 std::span<const Preset> gallery_files();
+/// resources/help/NAME.json, compiled in; widgets/figures/panels/panel_example.h reads them.
+std::span<const Preset> help_files();
 
 /// The two recipes of a new comparison: Pre-LN and Post-LN on a text that only attention can continue.
 inline constexpr const char* kDefaultComparison[] = {"pre-ln-copy", "post-ln-copy"};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/drawers/help_drawer.h"
 
+#include "widgets/drawers/example_image.h"
 #include "widgets/figures/figure.h"
 #include "widgets/figures/panels/panel_reading.h"
 #include "widgets/plots/glyph.h"
+#include "widgets/plots/palette_theme.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -13,6 +15,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QTextBrowser>
+#include <QUrl>
 #include <algorithm>
 
 namespace normscope::widgets {
@@ -80,9 +83,29 @@ void HelpDrawer::explain(const Figure& figure) {
         html +=
             section(heading, text, heading == tr("Formula") ? QStringLiteral("font-size: 14px") : QString());
         if (!text.isEmpty()) plain_ += u'\n' + heading + u'\n' + text;
+        if (heading == tr("Means")) html += exampleHtml(figure.panel);
     }
     text_->setHtml(html);
     appear();
+}
+
+/// The image is a resource of the text; what it shows is in the plain text too. Empty where there is none.
+QString HelpDrawer::exampleHtml(const QString& panel) {
+    const std::optional<PanelExample> example = panelExample(panel.toStdString());
+    if (!example) return {};
+    constexpr int kExampleWidth = kWidth - 60;  // next to a scroll bar
+    QFont small = font();
+    small.setPixelSize(11);
+    const QImage image = exampleImage(*example, panel == QLatin1String("training"), themeOf(palette()), small,
+                                      kExampleWidth, devicePixelRatioF());
+    text_->document()->addResource(QTextDocument::ImageResource, QUrl(QStringLiteral("example")), image);
+    QString caption = tr("The default comparison after its last step, on one scale");
+    if (!example->reduced_by.isEmpty()) caption += QStringLiteral("; ") + example->reduced_by;
+    plain_ += u'\n' + tr("Example") + u'\n' + exampleText(*example) + u'\n' + caption;
+    return section(tr("Example"), caption) +
+           QStringLiteral("<p><img src='example' width='%1' height='%2'></p>")
+               .arg(kExampleWidth)
+               .arg(qRound(image.height() / image.devicePixelRatio()));
 }
 
 QString HelpDrawer::text() const {

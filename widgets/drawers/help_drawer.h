@@ -10,8 +10,8 @@ namespace normscope::widgets {
 
 struct Figure;
 
-/// The help on a panel: what to look for, what that means, quantity, formula, source, erratum, and what it
-/// shows now.
+/// The help on a panel: what to look for, what that means with an example, quantity, formula, source,
+/// erratum, and what it shows now.
 class HelpDrawer : public Drawer {
     Q_OBJECT
   public:
@@ -25,6 +25,8 @@ class HelpDrawer : public Drawer {
     QString text() const;
 
   private:
+    QString exampleHtml(const QString& panel);
+
     QLabel* title_;
     QTextBrowser* text_;
     QString plain_;
