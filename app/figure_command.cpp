@@ -147,7 +147,11 @@ FigureSpec specOf(const FigureArguments& given) {
     readGroups(spec, given);
     widgets::ExportOptions& paper = spec.paper;
     if (given.ratio) paper.ratio = isOn(*given.ratio, "--ratio");
-    if (given.title) paper.title = isOn(*given.title, "--title");
+    if (given.title) {
+        paper.title = *given.title != "off";
+        const bool own = *given.title == "on" || *given.title == "off";
+        paper.title_text = own ? QString() : QString::fromStdString(*given.title);
+    }
     if (given.text) paper.text_paths = oneOf<bool>(*given.text, "--text", {{"text", false}, {"paths", true}});
     if (given.size) paper.size_mm = figureSizeOf(*given.size);
     if (given.font_pt) paper.font_pt = *given.font_pt;
@@ -289,7 +293,7 @@ void addOptions(CLI::App& app, FigureArguments& given) {
     app.add_option("--y", given.y, "linear or log");
     app.add_option("--range", given.ranges, "x=LOW:HIGH, y=LOW:HIGH");
     app.add_option("--legend", given.legend, "direct, below or none");
-    app.add_option("--title", given.title, "on or off");
+    app.add_option("--title", given.title, "on, off, or the text of the title");
     app.add_option("--text", given.text, "text, or paths: outlines of the glyphs, the same in every program");
     app.add_option("--theme", given.theme, "print, light or dark");
     app.add_option("--dpi", given.dpi, "PNG only");

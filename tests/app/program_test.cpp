@@ -226,6 +226,17 @@ class ProgramTest : public QObject {
         const QString changed = folder_.filePath("changed.svg");
         QCOMPARE(run({"figure", "--spec", spec, "--band", "none", "--out", changed}).code, 0);
         QVERIFY(contentsOf(changed) != contentsOf(folder_.filePath("first.svg")));
+
+        // A title of one's own is in the figure and in the specification.
+        const QString titled = folder_.filePath("titled.svg"), again = folder_.filePath("titled again.svg");
+        QCOMPARE(run({"figure", "--spec", spec, "--title", "Six runs & more", "--out", titled, "--save-spec",
+                      spec})
+                     .code,
+                 0);
+        QVERIFY(contentsOf(titled).contains("Six runs &amp; more"));
+        QVERIFY(contentsOf(spec).contains("\"title\": \"Six runs & more\""));
+        QCOMPARE(run({"figure", "--spec", spec, "--out", again}).code, 0);
+        QVERIFY(contentsOf(again) == contentsOf(titled));
     }
 
     void hostileRecipesAreOneLine() {
