@@ -28,7 +28,7 @@ constexpr auto kBurst = 100ms;         // more than between two notches of a whe
 constexpr int kDraftSequences = 2;     // the fewest with an error bar
 constexpr double kDraftBudget = 8;     // ms, half a frame, with what is rebuilt for it
 constexpr double kOneCoreBudget = 5;   // ms: the interface draws on the same core
-constexpr double kLeastBudget = 3;     // ms, where rebuilding takes the rest
+constexpr double kMinBudget = 3;       // ms, where rebuilding takes the rest
 constexpr double kDraftReserve = 0.3;  // below this share of it the draft grows: twice as large it fits still
 constexpr int kMinDraftTokens = 16, kMaxDraftTokens = 1 << 16;
 
@@ -262,7 +262,7 @@ void EngineWorker::fitDraft(double rebuilding_ms) {
     }
     if (taken == 0) return;  // known from before
     const double all = available_cores() > 1 ? kDraftBudget : kOneCoreBudget;
-    const double budget = std::max(kLeastBudget, all - rebuilding_ms);
+    const double budget = std::max(kMinBudget, all - rebuilding_ms);
     const int now = std::min(draft_tokens_, longest);
     if (taken > budget)
         draft_tokens_ = std::max(kMinDraftTokens, now / 2);
