@@ -125,7 +125,9 @@ void Lab::takeInOrder(const FramePtr& frame) {
     report(explored ? state.exploration.take(*frame, state.now)
                     : state.training.take(*frame, state.now, state.exploration.probes(),
                                           state.exploration.generation()));
-    for (const LabRun& run : state.now.runs) state.training_time.note(run);
+    bool hint_changed = false;
+    for (const LabRun& run : state.now.runs) hint_changed |= state.training_time.note(run);
+    if (hint_changed) Q_EMIT dataChanged({QStringLiteral("training")});
     Q_EMIT frameTaken(frame);
     if (state.exploration.again()) state.requestExplore();
 }

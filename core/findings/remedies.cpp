@@ -79,7 +79,7 @@ void add_initialisations(List& list, const StackSpec& stack) {
         };
     };
     if (stack.init.rule != InitRule::Gpt2)
-        list.add("init_gpt2", "Init GPT-2", "Initialisation of GPT-2: output projections ÷ √(2N)",
+        list.add("init_gpt2", "Init GPT-2", "Initialisation of GPT-2: output projections divided by √(2N)",
                  with_rule(InitRule::Gpt2));
     if (stack.init.rule != InitRule::DeepNorm && stack.scheme != Scheme::DeepNorm)
         list.add("init_deepnorm", "Init DeepNorm", "Initialisation of DeepNorm, its scheme unchanged",

@@ -85,6 +85,7 @@ CommandSearch::CommandSearch(const QList<QAction*>& actions, std::vector<SearchE
     input_->setAccessibleName(tr("Command"));
     input_->setObjectName(QStringLiteral("commandInput"));
     list_->setObjectName(QStringLiteral("commandList"));
+    list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // long entries are elided
     list_->setFocusProxy(input_);
     input_->installEventFilter(this);
     auto* column = new QVBoxLayout(this);

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/state/training_time.h"
 
-#include "core/probe/interface/operations.h"
+#include "core/base/error.h"
+#include "core/probe/registry.h"
+#include "core/run/complete.h"
+#include "core/run/probe_steps.h"
+#include "core/run/probes_preset.h"
 
 #include <QObject>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace normscope::app {
 
@@ -33,41 +38,72 @@ double medianOf(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+/// Nullopt where it is not valid.
+std::optional<Recipe> completedOf(Recipe recipe) {
+    try {
+        complete_without_data(recipe);
+        return recipe;
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+/// Of the whole batch, by the probes that share its passes: their times divide those of the passes among
+/// them. 0 where none was measured.
+double secondsOfAnOperation(const LabRun& run) {
+    const std::optional<Recipe> recipe = completedOf(run.recipe);
+    if (!recipe) return 0;
+    const ProbeShape shape = probe_shape(*recipe);
+    double seconds = 0, own = 0, shared = 0;
+    for (const ProbeInfo& probe : probe_registry()) {
+        if (probe.cost == ProbeCost::Expensive ||
+            (!needs_forward(probe.needs) && !needs_backward(probe.needs)))
+            continue;
+        const ProbeResult* sample = run.data->sample_at(probe.id, 0);
+        if (!sample || !(sample->cost_ms > 0) || run.drafts.count(probe.id)) continue;
+        seconds += sample->cost_ms / 1e3;
+        own += sample_operations({probe.id, 0}, shape);
+        shared = std::max(shared, shared_operations(shape, probe.needs));
+    }
+    return own + shared > 0 ? seconds / (own + shared) : 0;
+}
+
 }  // namespace
 
-void TrainingTime::note(const LabRun& run) {
-    if (run.fixed() || run.isTraining()) return;
+bool TrainingTime::note(const LabRun& run) {
+    if (run.fixed() || run.isTraining()) return false;
     if (!run.trained()) {
-        const double sequences = std::min(sequencesOf(run.recipe.train), double(kProbeSequences));
-        for (const char* probe : {"growth", "gradients"}) {
-            const ProbeResult* sample = run.data->sample_at(probe, 0);
-            if (!sample || !(sample->cost_ms > 0) || run.drafts.count(probe)) continue;
-            double& best = known_[sizesOf(run.recipe)].probe_ms.try_emplace(probe, HUGE_VAL).first->second;
-            best = std::min(best, sample->cost_ms / sequences);
+        if (const double seconds = secondsOfAnOperation(run); seconds > 0) {
+            Known& known = known_[sizesOf(run.recipe)];
+            const double before = known.operation_s;
+            known.operation_s = before > 0 ? std::min(before, seconds) : seconds;
+            return known.operation_s != before;
         }
-        return;
+        return false;
     }
     const auto* speed = run.data->steps.find("tokens_per_s");
-    if (!speed) return;
+    if (!speed) return false;
     std::vector<double> last;
     for (std::size_t i = speed->size(); i-- > 0 && last.size() < kRows;)
         if ((*speed)[i] > 0) last.push_back((*speed)[i]);
-    if (last.empty()) return;
-    const double tokens = sequencesOf(run.live.train) * run.live.stack.context;
+    if (last.empty()) return false;
     Known& known = known_[sizesOf(run.live)];
-    const double step = tokens / medianOf(std::move(last)) / sequencesOf(run.live.train);
-    known.step_s = known.step_s > 0 ? std::min(known.step_s, step) : step;
+    const double sequence = run.live.stack.context / medianOf(std::move(last));
+    known.sequence_s = known.sequence_s > 0 ? std::min(known.sequence_s, sequence) : sequence;
+    return false;
 }
 
 double TrainingTime::seconds(const Recipe& recipe) const {
     const auto found = known_.find(sizesOf(recipe));
     if (found == known_.end()) return 0;
-    const double sequences = sequencesOf(recipe.train) * recipe.train.steps;
-    if (found->second.step_s > 0) return found->second.step_s * sequences;
-    // The two cheap probes are charged most of a forward and backward pass.
-    double ms = 0;
-    for (const auto& [_, best] : found->second.probe_ms) ms += best;
-    return ms / 1e3 * sequences;
+    const std::optional<Recipe> completed = completedOf(recipe);
+    if (!completed) return 0;
+    const double step = found->second.sequence_s > 0
+                            ? found->second.sequence_s * sequencesOf(recipe.train)
+                            : found->second.operation_s * step_operations(probe_shape(*completed));
+    const ProbesShare share = predicted_share(*completed);
+    const double steps = recipe.train.steps, first = std::min<double>(steps, kDenseSteps);
+    return step * (first * (1 + share.first) + (steps - first) * (1 + share.later));
 }
 
 QString durationText(double seconds) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // What an edit leaves on screen: colours, the old curve, the time that a training will take.
 #include "app/lab/state/training_time.h"
+#include "core/run/complete.h"
+#include "core/run/probe_steps.h"
+#include "core/run/probes_preset.h"
 #include "core/session/session.h"
 #include "lab_bench.h"
 #include "tests/support/test_main.h"
@@ -154,8 +157,18 @@ class LabEditsTest : public QObject {
         QVERIFY(std::abs(first / second - 310.0 / 85) < 1e-9);
         time.note(measured(310));
         QCOMPARE(time.seconds(measured(1).recipe), second);
-        QVERIFY(std::abs(second - 200 * 2 * 0.085) < 1e-9);  // 200 steps of eight sequences
-        QCOMPARE(durationText(second), QString("35 s"));
+        // As many operations as the two probes with their passes; the probes of the training come on top.
+        Recipe recipe = measured(1).recipe;
+        complete_without_data(recipe);
+        const ProbeShape shape = probe_shape(recipe);
+        const double operations = sample_operations({"growth", 0}, shape) +
+                                  sample_operations({"gradients", 0}, shape) +
+                                  shared_operations(shape, ProbeNeeds::Backward);
+        const ProbesShare share = predicted_share(recipe);
+        const double expected = 2 * 0.085 / operations * step_operations(shape) *
+                                (50 * (1 + share.first) + 150 * (1 + share.later));  // 200 steps
+        QVERIFY2(std::abs(second / expected - 1) < 1e-9,
+                 qPrintable(QString("%1 %2").arg(second).arg(expected)));
         QCOMPARE(durationText(3479), QString("58 min"));
         QCOMPARE(durationText(0.2), QString("1 s"));
         QCOMPARE(durationText(20000), QString("6 h"));
@@ -166,7 +179,8 @@ class LabEditsTest : public QObject {
         ran.data->steps.step = {0, 1, 2};
         ran.data->steps.columns = {{51200, 51200, 51200}};
         time.note(ran);
-        QVERIFY(std::abs(time.seconds(ran.recipe) - 2) < 1e-9);  // 512 tokens a step
+        const double steps = 50 * (1 + share.first) + 150 * (1 + share.later);
+        QVERIFY(std::abs(time.seconds(ran.recipe) - 0.01 * steps) < 1e-9);  // 512 tokens a step
     }
 
     void longTimesAreInMinutes() {
