@@ -20,11 +20,14 @@ bool hasRemedies(const LabRun& run) {
     return !run.fixed() && run.trained() && !run.data->unread && has_failed(run.data->outcome);
 }
 
-std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::vector<LabRun>& runs) {
+/// Other than those of the runs, but for trials that have no name of their own yet.
+std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::vector<LabRun>& runs,
+                        const std::set<std::string>& unnamed = {}) {
     const bool same_scheme = remedy.recipe.stack.scheme == failed.live.stack.scheme;
     const std::string base = same_scheme ? failed.data->name + " · " + remedy.name : remedy.name;
     std::set<std::string> taken;
-    for (const LabRun& run : runs) taken.insert(run.data->name);
+    for (const LabRun& run : runs)
+        if (!unnamed.count(run.id)) taken.insert(run.data->name);
     std::string name = base;
     for (int n = 2; taken.count(name); ++n) name = base + " · " + std::to_string(n);
     return name;
@@ -154,11 +157,13 @@ void Remedies::tryOut(const std::vector<std::size_t>& which) {
                                     : tr("try %n remedies", nullptr, static_cast<int>(which.size())));
     if (which.size() > 1) remedies_[failed.id].tried = ids;
     std::vector<RunPlan> plans;
+    std::set<std::string> unnamed(ids.begin(), ids.end());
     for (std::size_t i = 0; i < ids.size(); ++i) {
         LabRun* run = state_.now.find(ids[i]);
         auto named = std::make_shared<RunData>(*run->data);  // the undo entry holds the other
-        named->name = nameOfTrial(failed, remedies[which[i]], state_.now.runs);
+        named->name = nameOfTrial(failed, remedies[which[i]], state_.now.runs, unnamed);
         run->data = std::move(named);
+        unnamed.erase(ids[i]);
         plans.push_back(planOf(*run));
     }
     training_.begin(std::move(plans));

@@ -37,7 +37,15 @@ class DefaultRemediesWindowTest : public QObject {
         b.window->appearance()->setDark(false);
         QElapsedTimer clock;
         clock.start();
-        b.lab().remedies().tryOut(b.lab().remedies().trials()->shown());
+        const std::vector<std::size_t> shown = b.lab().remedies().trials()->shown();
+        const std::vector<Remedy> remedies = b.lab().remedies().trials()->remedies;
+        b.lab().remedies().tryOut(shown);
+        // Schemes of their own names; the comparison has Pre-LN already.
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            const QString name = QString::fromStdString(remedies[shown[i]].name);
+            QCOMPARE(QString::fromStdString(b.run(static_cast<int>(i) + 2).name),
+                     name == "Pre-LN" ? name + " · 2" : name);
+        }
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 600000);
         std::printf("Try all: %.1f s\n", static_cast<double>(clock.elapsed()) / 1e3);
         b.keepScreenshot("tried-light");
