@@ -79,6 +79,19 @@ int WindowStyle::styleHint(StyleHint hint, const QStyleOption* option, const QWi
 }
 
 /// A pressed button's text stays where it is, as that of the window's bars does.
+QIcon WindowStyle::standardIcon(StandardPixmap which, const QStyleOption* option,
+                                const QWidget* widget) const {
+    switch (which) {
+        case SP_MessageBoxQuestion:
+        case SP_MessageBoxInformation:
+        case SP_MessageBoxWarning:
+        case SP_MessageBoxCritical:
+            return {};
+        default:
+            return QProxyStyle::standardIcon(which, option, widget);
+    }
+}
+
 int WindowStyle::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const {
     if (metric == PM_ButtonShiftHorizontal || metric == PM_ButtonShiftVertical) return 0;
     return QProxyStyle::pixelMetric(metric, option, widget);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QIcon>
 #include <QProxyStyle>
 
 namespace normscope::widgets {
@@ -20,6 +21,9 @@ class WindowStyle : public QProxyStyle {
     /// No icons on the buttons of dialogs.
     int styleHint(StyleHint hint, const QStyleOption* option = nullptr, const QWidget* widget = nullptr,
                   QStyleHintReturn* answer = nullptr) const override;
+    /// Questions have their words, and no icon next to them.
+    QIcon standardIcon(StandardPixmap which, const QStyleOption* option = nullptr,
+                       const QWidget* widget = nullptr) const override;
     int pixelMetric(PixelMetric metric, const QStyleOption* option = nullptr,
                     const QWidget* widget = nullptr) const override;
 };

@@ -85,6 +85,13 @@ class WindowStyleTest : public QObject {
         QVERIFY(contrast(after.pixelColor(70, 2), before.pixelColor(70, 2)) >= 3);
         QCOMPARE(after.pixelColor(20, 15), before.pixelColor(20, 15));
     }
+
+    void questionsHaveNoIcon() {
+        const WindowStyle style;
+        QVERIFY(style.standardIcon(QStyle::SP_MessageBoxQuestion).isNull());
+        QVERIFY(style.standardIcon(QStyle::SP_MessageBoxWarning).isNull());
+        QVERIFY(!style.standardIcon(QStyle::SP_DirIcon).isNull());  // of the file chooser
+    }
 };
 
 NORMSCOPE_WIDGET_TEST(WindowStyleTest)
