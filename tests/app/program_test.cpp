@@ -142,8 +142,9 @@ class ProgramTest : public QObject {
         }
     }
 
-    /// A theme given on the command line overrides that of the session.
-    void theThemeOfTheCommandLineOverridesTheSessions() {
+    /// The theme is that of the command line, else the user's, light at first: not that of who saved the
+    /// session.
+    void theThemeIsTheCommandLinesOrTheUsers() {
         const QString dark = folder_.filePath("dark.h5"), png = folder_.filePath("window.png");
         save_session(dark.toStdString(), open_session(session_.toStdString()).runs,
                      R"({"version": 1, "dark": true, "wide": false, "cells": [], "focus": -1, "linked": true,
@@ -154,7 +155,7 @@ class ProgramTest : public QObject {
             const Result r = run(arguments, "offscreen");
             QVERIFY2(r.code == 0, r.error);
             const int corner = qGray(QImage(png).pixel(2, 2));
-            QVERIFY2(std::string(theme) == "light" ? corner > 128 : corner < 128, theme);
+            QVERIFY2(std::string(theme) == "dark" ? corner < 128 : corner > 128, theme);
         }
     }
 
