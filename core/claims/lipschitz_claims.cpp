@@ -180,7 +180,7 @@ ClaimResult rises_with_depth(ClaimInput& input) {
         const double up = a.back() / a.front(), flat = b.back() / b.front();
         holds[i] = rank_correlation(a) >= kRises && up > kFlat && flat < kFlat && flat > 1 / kFlat;
         detail += std::string(i ? "; B of the stream: " : "B of the attention's input: ") +
-                  "last ÷ first layer " + text(up) + " in Pre-LN (rank correlation with depth " +
+                  "last over first layer " + text(up) + " in Pre-LN (rank correlation with depth " +
                   text(rank_correlation(a)) + "), " + text(flat) + " in Post-LN";
     }
     const Values& rising = sensitivity(pre, "proxy_stream");

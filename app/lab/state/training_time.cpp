@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 namespace normscope::app {
 
@@ -51,10 +52,8 @@ std::optional<Recipe> completedOf(Recipe recipe) {
 /// Of the whole batch, by the probes that share its passes: their times divide those of the passes among
 /// them. 0 where none was measured.
 double secondsOfAnOperation(const LabRun& run) {
-    const std::optional<Recipe> recipe = completedOf(run.recipe);
-    if (!recipe) return 0;
-    const ProbeShape shape = probe_shape(*recipe);
-    double seconds = 0, own = 0, shared = 0;
+    std::vector<const ProbeInfo*> measured;
+    double seconds = 0;
     for (const ProbeInfo& probe : probe_registry()) {
         if (probe.cost == ProbeCost::Expensive ||
             (!needs_forward(probe.needs) && !needs_backward(probe.needs)))
@@ -62,10 +61,18 @@ double secondsOfAnOperation(const LabRun& run) {
         const ProbeResult* sample = run.data->sample_at(probe.id, 0);
         if (!sample || !(sample->cost_ms > 0) || run.drafts.count(probe.id)) continue;
         seconds += sample->cost_ms / 1e3;
-        own += sample_operations({probe.id, 0}, shape);
-        shared = std::max(shared, shared_operations(shape, probe.needs));
+        measured.push_back(&probe);
     }
-    return own + shared > 0 ? seconds / (own + shared) : 0;
+    if (measured.empty()) return 0;  // as in each frame of a drag
+    const std::optional<Recipe> recipe = completedOf(run.recipe);
+    if (!recipe) return 0;
+    const ProbeShape shape = probe_shape(*recipe);
+    double own = 0, shared = 0;
+    for (const ProbeInfo* probe : measured) {
+        own += sample_operations({probe->id, 0}, shape);
+        shared = std::max(shared, shared_operations(shape, probe->needs));
+    }
+    return seconds / (own + shared);
 }
 
 }  // namespace

@@ -97,11 +97,12 @@ class RunTableWindowTest : public QObject {
         row.loss = 2.0 / 3;
         row.gradient = 1e-300;
         row.first_event = "step 3: spike";
+        row.note = "a\nnote";
         const QByteArray csv = widgets::runTableCsv({row});
         QCOMPARE(csv, QByteArray("run,differs_in,outcome,steps,final_loss,held_out_loss,best_loss,"
-                                 "gradient_first_over_last,first_event\r\n"
+                                 "gradient_first_over_last,first_event,note\r\n"
                                  "\"A, \"\"B\"\"\",scheme pre · Δt 0.2,stalled,12,0.66666666666666663,,,"
-                                 "1e-300,step 3: spike\r\n"));
+                                 "1e-300,step 3: spike,a note\r\n"));
     }
 };
 
