@@ -57,7 +57,7 @@ RunData withHistory(RunData header, const RunData& history) {
 
 /// On one core the interface is drawn between two steps: with equal shares it would wait for its turn.
 void giveWay() {
-    constexpr int kNice = 5;
+    constexpr int kNice = 10;
     if (available_cores() == 1) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
 }
 
