@@ -33,6 +33,13 @@ std::string nameOfTrial(const LabRun& failed, const Remedy& remedy, const std::v
     return name;
 }
 
+/// The failed run's watchpoints are not the trial's: a pause would leave the table of trials without its
+/// values.
+Recipe recipeOfTrial(Recipe recipe) {
+    recipe.watch.clear();
+    return recipe;
+}
+
 }  // namespace
 
 Remedies::Remedies(LabState& state, Edits& edits, TrainingControl& training, Forks& forks)
@@ -117,17 +124,6 @@ void Remedies::applyDrafted(quint64 token, qulonglong index, const DraftResultPt
     if (asked->remedies.empty()) drafting_.take(token);
     Q_EMIT changed();
 }
-
-namespace {
-
-/// The failed run's watchpoints are not the trial's: a pause would leave the table of trials without its
-/// values.
-Recipe recipeOfTrial(Recipe recipe) {
-    recipe.watch.clear();
-    return recipe;
-}
-
-}  // namespace
 
 std::optional<std::int64_t> Remedies::branchStep(std::size_t which) const {
     const LabRun* failed = failedRun();

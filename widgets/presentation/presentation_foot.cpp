@@ -11,13 +11,14 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
+#include <algorithm>
 
 namespace normscope::widgets {
 
 namespace {
 
 constexpr const char* kKeys[] = {"stack.residual_step", "stack.temperature", "stack.depth", "optimizer.lr"};
-constexpr int kValueWidth = 116, kTrainWidth = 190, kTrainHeight = 60;
+constexpr int kValueWidth = 116, kTrainHeight = 60, kTrainLeft = 64, kTrainRight = 16;
 
 QFont largeType(const QWidget* of, bool bold) {
     QFont type = of->font();
@@ -37,7 +38,11 @@ const KnobSpec* specOf(KeyRef key) {
 TrainButton::TrainButton(QWidget* parent) : QPushButton(parent) {
     setObjectName(QStringLiteral("presentationTrain"));
     setFont(largeType(this, true));
-    setFixedSize(kTrainWidth, kTrainHeight);
+    // One width for all of its acts: the time line next to it does not move.
+    int widest = 0;
+    for (const QString& act : {tr("300 more steps"), tr("Start 2 new runs"), tr("Resume 6 runs")})
+        widest = std::max(widest, fontMetrics().horizontalAdvance(act));
+    setFixedSize(kTrainLeft + widest + kTrainRight, kTrainHeight);
     setFocusPolicy(Qt::TabFocus);
     setPlaying(false);
 }
@@ -65,7 +70,9 @@ void TrainButton::paintEvent(QPaintEvent*) {
     paintGlyph(painter, glyph, playing_ ? Glyph::Pause : Glyph::Play, text);
     painter.setPen(text);
     painter.setFont(font());
-    painter.drawText(QRectF(64, 0, width() - 70.0, height()), Qt::AlignVCenter | Qt::AlignLeft, this->text());
+    const QRect place(kTrainLeft, 0, width() - kTrainLeft - 6, height());
+    painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                     fontMetrics().elidedText(this->text(), Qt::ElideRight, place.width()));
     if (!hasFocus()) return;
     painter.setPen(QPen(text, 2));
     painter.setBrush(Qt::NoBrush);

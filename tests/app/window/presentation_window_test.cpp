@@ -17,6 +17,7 @@
 
 #include <QAbstractButton>
 #include <QLabel>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QToolButton>
 
@@ -291,6 +292,18 @@ class PresentationWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 20000);
         QTRY_VERIFY(b.find<QLabel>("storyExpectation")->text().endsWith("Does not hold here."));
         QVERIFY(b.find<QLabel>("storyExpectation")->toolTip().contains("stated < 2.2"));
+    }
+
+    /// The words of its act are not cut at their end.
+    void theButtonsWordsFit() {
+        WindowBench b;
+        QTest::keyClick(b.window.get(), Qt::Key_F11);
+        const auto* train = b.find<QPushButton>("presentationTrain");
+        constexpr int kGlyph = 64;  // what is left of the words
+        for (const char* act :
+             {"Train", "Start again", "200 more steps", "Start 2 new runs", "Resume 6 runs"})
+            QVERIFY2(train->fontMetrics().horizontalAdvance(QString(act)) <= train->width() - kGlyph - 6,
+                     act);
     }
 };
 
