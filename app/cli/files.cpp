@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/files.h"
 
+#include "app/cli/command.h"
 #include "core/base/error.h"
+#include "core/session/recording/settle.h"
 #include "core/session/replacing_file.h"
 
 #include <unistd.h>
@@ -22,6 +24,19 @@ bool is_hdf5(const std::string& path) {
     std::array<char, 8> begin{};
     std::ifstream in(path, std::ios::binary);
     return in.read(begin.data(), begin.size()) && begin == kSignature;
+}
+
+void settle(const std::string& path) {
+    try {
+        if (settle_recording(path) == Settled::Rewritten)
+            print_error(path + ": its writer was killed; closed now, so that every HDF5 program opens it");
+    } catch (const NotReplaceable&) {
+        // Another process has resumed the run in between, and writes it.
+    } catch (const SystemError& error) {
+        print_error(std::string(error.what()) + ": it stays marked as being written");
+    } catch (const InputError&) {
+        // The reading that follows reports it.
+    }
 }
 
 FileIdentity require_writable(const std::string& path, const std::vector<std::string>& inputs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "app/cli/files.h"
 #include "core/findings/findings.h"
 #include "core/session/describe.h"
 #include "core/session/session.h"
@@ -39,6 +40,7 @@ void add_info(CLI::App& program, Task& task) {
         ->check(CLI::NonNegativeNumber);
     command->callback([options, &task] {
         task = [options] {
+            if (is_hdf5(options->file)) settle(options->file);
             if (options->findings)
                 print_findings(*options);
             else

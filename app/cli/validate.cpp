@@ -15,6 +15,7 @@ namespace {
 
 int validate_file(const std::string& path) {
     if (is_hdf5(path)) {
+        settle(path);
         const auto problems = validate_session(path);
         for (const std::string& problem : problems) print_error(problem);
         if (!problems.empty()) return kWrongInput;

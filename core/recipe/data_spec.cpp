@@ -4,7 +4,7 @@
 namespace normscope {
 
 namespace {
-constexpr const char* kSources[] = {"markov", "copy", "induction", "text", "images", "cifar10"};
+constexpr const char* kSources[] = {"markov", "copy", "induction", "text", "images", "cifar10", "external"};
 }  // namespace
 
 template <>

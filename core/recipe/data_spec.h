@@ -8,8 +8,9 @@
 namespace normscope {
 
 /// The source of the data. Text: generated (Markov, Copy, Induction) or the bytes of a file (Text). Images:
-/// generated (Images) or CIFAR-10's files (Cifar10).
-enum class DataSource { Markov, Copy, Induction, Text, Images, Cifar10 };
+/// generated (Images) or CIFAR-10's files (Cifar10). External: those of another program, which trained the
+/// run and recorded it; nothing can be trained or measured on them here.
+enum class DataSource { Markov, Copy, Induction, Text, Images, Cifar10, External };
 inline bool is_of_images(DataSource source) {
     return source == DataSource::Images || source == DataSource::Cifar10;
 }

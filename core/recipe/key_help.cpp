@@ -112,7 +112,8 @@ constexpr KeyHelp kRows[] = {
      "The factor b of the branch of the feed-forward map in this layer; absent = as the scheme."},
     {"data.source",
      "What is learned. Text: generated (markov, copy, induction) or the bytes of a file (text). Images, for "
-     "stack.input patches: generated shapes (images) or CIFAR-10's files (cifar10)."},
+     "stack.input patches: generated shapes (images) or CIFAR-10's files (cifar10). external: those of "
+     "another program, which recorded the run; it cannot be trained here."},
     {"data.path",
      "Text: the file whose bytes are the text.\nCIFAR-10: the folder with its binary files, data_batch_1.bin "
      "… "

@@ -42,6 +42,11 @@ const std::vector<double>* StepTable::find(const std::string& name) const {
     return at == names.end() ? nullptr : &columns[static_cast<std::size_t>(at - names.begin())];
 }
 
+bool RunData::external() const {
+    const Recipe* known = recipe.get();
+    return known && known->train.data.source == DataSource::External;
+}
+
 const ProbeResult* RunData::sample_at(const std::string& probe, std::int64_t at_step) const {
     const auto found = probes.find(probe);
     if (found == probes.end()) return nullptr;

@@ -40,7 +40,7 @@ struct StepTable {
 struct RunEvent {
     std::int64_t step = 0;
     std::string kind;  ///< "knob", "spike", "overflow", "outcome", "checkpoint", "resume", "series",
-                       ///< "weights", "watch", "watches", "fork", "steps"
+                       ///< "weights", "watch", "watches", "fork", "steps", "external"
     std::string text;
 };
 
@@ -62,6 +62,8 @@ struct RunData : LossLevels {
     /// Set in an outline (core/session/outline.h): `steps` and `probes` are parts of what its file has.
     std::shared_ptr<const UnreadRun> unread = {};
 
+    /// Another program trained it: nothing can be measured or trained further here.
+    bool external() const;
     /// The newest sample of a probe at or before a step, or nullptr.
     const ProbeResult* sample_at(const std::string& probe, std::int64_t step) const;
     /// The sample at exactly that step, or nullptr.

@@ -70,8 +70,7 @@ FileIdentity save_session(const std::string& path, const std::vector<const RunDa
         for (const auto* run : runs)
             run->unread ? layout::write_run(group, whole(*run)) : layout::write_run(group, *run);
         for (const auto& checkpoint : checkpoints) embed(group, checkpoint);
-        const Handle view = hdf5::make_group(file, "view");
-        hdf5::write_text(view, "json", view_json);
+        if (!view_json.empty()) hdf5::write_text(hdf5::make_group(file, "view"), "json", view_json);
     }
     hdf5::close_file(std::move(file), path);
     return place.commit();

@@ -97,14 +97,13 @@ void ChoiceKnob::place(const QRect& body) {
     for (ChoiceBox* box : boxes_) box->show();
 }
 
-void ChoiceKnob::setAvailable(const QStringList& words) {
+void ChoiceKnob::setAvailable(const QStringList& words, const QString& why) {
     for (ChoiceBox* box : boxes_) {
         auto* items = qobject_cast<QStandardItemModel*>(box->model());
         for (int i = 0; i < box->count(); ++i) {
             const bool available = words.contains(box->itemData(i).toString());
             items->item(i)->setEnabled(available);
-            box->setItemData(i, available ? tips_.value(i) : tr("Not available on this machine"),
-                             Qt::ToolTipRole);
+            box->setItemData(i, available ? tips_.value(i) : why, Qt::ToolTipRole);
         }
     }
 }

@@ -21,8 +21,8 @@ class ChoiceKnob : public KnobRow {
     /// The setters send no signal.
     void setValue(const QString& word);
     void setDefaultValue(const QString& word);
-    /// Greys out the words that are not in the list (not supported by the engine).
-    void setAvailable(const QStringList& words);
+    /// Greys out the words that are not in the list; `why` is their tooltip.
+    void setAvailable(const QStringList& words, const QString& why);
     /// The tooltip of each word, in the order of the words; may be empty.
     void setWordTips(const QStringList& tips);
     QString value() const;

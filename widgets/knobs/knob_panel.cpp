@@ -282,8 +282,8 @@ void KnobPanel::setCompared(const std::vector<ComparedRun>& runs) {
     showFoldTitles();
 }
 
-void KnobPanel::setAvailable(const QString& key, const QStringList& words) {
-    if (auto* knob = qobject_cast<ChoiceKnob*>(row(key))) knob->setAvailable(words);
+void KnobPanel::setAvailable(const QString& key, const QStringList& words, const QString& why) {
+    if (auto* knob = qobject_cast<ChoiceKnob*>(row(key))) knob->setAvailable(words, why);
 }
 
 void KnobPanel::setLinked(bool linked) {

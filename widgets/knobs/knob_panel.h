@@ -37,8 +37,8 @@ class KnobPanel : public QWidget {
     void setCompared(const std::vector<ComparedRun>& runs);
     /// On which runs the knobs act, in the header: "linked, both runs". `brief` where it does not fit.
     void setScope(const QString& scope, const QString& brief);
-    /// Greys out the words of a choice that are not available on this machine.
-    void setAvailable(const QString& key, const QStringList& words);
+    /// Greys out the words of a choice that are not in the list; `why` is their tooltip.
+    void setAvailable(const QString& key, const QStringList& words, const QString& why);
     /// Whether the knobs act on all compared runs (the chain icon). Sends no signal.
     void setLinked(bool linked);
     bool isLinked() const;

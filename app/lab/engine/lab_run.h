@@ -79,8 +79,10 @@ struct LabRun {
     bool unfinished() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
     }
-    /// Unaffected by knobs and training: a reference, or written by another process.
-    bool fixed() const { return pinned || followed; }
+    /// Another program trained and recorded it: here it is only looked at.
+    bool external() const { return live.train.data.source == DataSource::External; }
+    /// Unaffected by knobs and training: a reference, written by another process, or another program's.
+    bool fixed() const { return pinned || followed || external(); }
     /// It ended before its last step, by hand or by an error, and can be resumed.
     bool resumable() const {
         return !fixed() && (data->outcome.state == RunState::Failed ||

@@ -5,6 +5,7 @@
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
 #include "core/session/recording/recovery.h"
+#include "core/session/recording/settle.h"
 
 #include <QDateTime>
 #include <QDir>
@@ -151,8 +152,20 @@ OpenedSessionPtr readSession(const QString& path, const FirstReading& first) {
     return opened;
 }
 
+/// Closes the recording of a killed process for other programs. Where that is not possible (a folder that
+/// cannot be written) it is read as it is.
+void IoWorker::settle(const QString& path) {
+    try {
+        settle_recording(path.toStdString());
+    } catch (const SystemError&) {
+    } catch (const InputError&) {
+        // What cannot be read is reported by the reading that follows.
+    }
+}
+
 void IoWorker::openSession(quint64 token, const QString& path, const FirstReading& first) {
     OpenedSessionPtr opened;
+    settle(path);
     guarded([&] {
         opened = readSession(path, first);
         for (const auto& warning : opened->session.warnings) Q_EMIT problem(QString::fromStdString(warning));
@@ -203,6 +216,7 @@ void IoWorker::findInterrupted() {
 
 /// Throws InputError.
 RecoveredRun IoWorker::recovered(const QString& path) {
+    settle(path);
     RecoveredRun run{path, nullptr, nullptr, nullptr, nullptr, identity_of(path.toStdString())};
     run.data = std::make_shared<const RunData>(recover(path.toStdString()));
     const CheckpointPair pair(path.toStdString());

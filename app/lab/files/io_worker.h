@@ -224,6 +224,7 @@ class IoWorker : public QObject {
     void withRecording(const QString& id, Work&& work);
     QString newPath(const std::string& id) const;
     void heartbeat();
+    void settle(const QString& path);
     RecoveredRun recovered(const QString& path);
     void listSome();
     void readNext(const RemainderReplyPtr& reply);

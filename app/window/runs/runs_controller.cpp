@@ -240,7 +240,12 @@ void RunsController::connectKnobs() {
     views_.knobs->differences()->setPresets(presets_);
     QStringList precisions;
     for (const Precision precision : cpu_precisions()) precisions << QLatin1String(word_of(precision));
-    views_.knobs->setAvailable(QStringLiteral("precision"), precisions);
+    views_.knobs->setAvailable(QStringLiteral("precision"), precisions, tr("Not available on this machine"));
+    QStringList sources;
+    for (const char* word : words_of<DataSource>()) sources << QLatin1String(word);
+    sources.removeOne(QLatin1String(word_of(DataSource::External)));
+    views_.knobs->setAvailable(QStringLiteral("data.source"), sources,
+                               tr("Of a run that another program trained and recorded"));
     connect(views_.knobs->differences(), &widgets::DiffList::keyResetRequested, &lab_.knobs(),
             &Knobs::resetKey);
 }
@@ -332,6 +337,8 @@ void RunsController::showKnobs() {
 void RunsController::showNotices() {
     const LabRun& run = lab_.comparison().selectedRun();
     QStringList warned;
+    if (run.external())
+        warned << tr("Another program trained this run: its knobs describe it and change nothing");
     if (run.needsFile())
         warned << (run.recipe.stack.of_images()
                        ? tr("Choose the folder of CIFAR-10's files (Data and precision): nothing is measured "

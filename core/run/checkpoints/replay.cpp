@@ -51,6 +51,7 @@ std::string replay_obstacle(const std::vector<RunEvent>& events, const Checkpoin
     if (from > step) return "the checkpoint of " + at_step(from) + " is after " + at_step(step);
     const RunEvent* last_here = nullptr;  // several moves at the checkpoint's step: the last decides
     for (const RunEvent& event : events) {
+        if (event.kind == kExternalEvent) return "another program trained it (" + event.text + ")";
         if (!checkpoint && event.kind == "weights")
             return "it began with weights " + event.text + ", and there is no checkpoint of step 0";
         if (event.kind == kLengthEvent && event.step >= from)

@@ -15,6 +15,8 @@ namespace normscope {
 /// The kind of the event of a fork that trains more steps than its parent: "200 → 400". A schedule over all
 /// steps is another one from there on.
 inline constexpr const char* kLengthEvent = "steps";
+/// The kind of the event in a run of another program: its text names the program.
+inline constexpr const char* kExternalEvent = "external";
 
 /// A step of a run that was not sampled during training, and what to measure there.
 struct ReplayPlan {

@@ -80,7 +80,8 @@ constexpr LayoutRow kRows[] = {
      "the flight recorder: rms and gradient of every hidden state on the training batch, at the up to 64 "
      "steps before each event"},
     {"/runs/{id}/events", "{step int64, kind S16, text S240} [events]",
-     "knob, spike, overflow, outcome, checkpoint, resume, series, weights, watch, watches, fork"},
+     "knob, spike, overflow, outcome, checkpoint, resume, series, weights, watch, watches, fork, "
+     "steps, external"},
     {"/runs/{id}/checkpoints", "group", "by step, in a saved session; those of a recording are next to it"},
     {"/runs/{id}/checkpoints/{step}", "group", "all that is needed to resume bit for bit"},
     {"/runs/{id}/checkpoints/{step}@step", "int64", "updates made"},

@@ -49,6 +49,10 @@ Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int6
 }
 
 std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec& stack) {
+    if (spec.source == DataSource::External)
+        throw InputError("data.source",
+                         "\"external\": the data are in the program that trained and recorded the run",
+                         stack.of_images() ? "images, cifar10" : "markov, copy, induction, text");
     if (is_of_images(spec.source) != stack.of_images())
         throw InputError("data.source",
                          std::string(word_of(spec.source)) + " has " +
@@ -71,6 +75,8 @@ std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec&
             return std::make_unique<ShapeImages>(stack.image);
         case DataSource::Cifar10:
             return std::make_unique<Cifar10Images>(spec.path, spec.held_out, stack.image);
+        case DataSource::External:
+            break;  // above
     }
     throw InputError("data.source", "unknown source", "");
 }

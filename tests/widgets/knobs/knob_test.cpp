@@ -274,7 +274,8 @@ class KnobTest : public QObject {
         QCOMPARE(committed.count(), 1);
         QCOMPARE(committed[0][0].toString(), QStringLiteral("peri"));
         QCOMPARE(committed[0][1].toString(), QStringLiteral("post"));
-        knob.setAvailable({"pre", "post"});
+        knob.setAvailable({"pre", "post"}, QStringLiteral("not here"));
+        QCOMPARE(knob.box()->itemData(2, Qt::ToolTipRole).toString(), QStringLiteral("not here"));
         QTest::keyClick(knob.box(), Qt::Key_Down);  // greyed out
         QCOMPARE(knob.value(), QStringLiteral("post"));
         QCOMPARE(committed.count(), 1);

@@ -366,6 +366,7 @@ Figure groupedFigure(const PanelInfo& panel, const PanelInput& input, const RunG
     if (input.runs.empty()) return figure;
     figure = Grouper(input, groups, drawing).regroup(std::move(figure));
     annotateSelection(figure, input, panel.probes);
+    nameBatch(figure, input);
     markAges(figure, input, panel);
     return figure;
 }

@@ -113,6 +113,7 @@ Figure buildPanel(const std::string& id, const PanelInput& input) {
     Figure figure = panel.build(withoutAxesOption(panel, input));
     NORMSCOPE_ASSERT(isConsistent(figure), "flags are ascending, a plot has one map at most");
     annotateSelection(figure, input, panelInfo(id).probes);
+    nameBatch(figure, input);
     limitGrid(figure);
     nameGhosts(figure, input.ghost_name);
     for (const RunData* run : input.runs) figure.run_names << nameOf(*run);

@@ -122,7 +122,7 @@ std::optional<std::int64_t> unmeasuredStep(const PanelInput& input, const std::v
     if (input.exploring) return std::nullopt;
     for (const RunData* run : input.runs) {
         const std::int64_t last = lastStep(*run);
-        if (last < 0 || run->unread) continue;
+        if (last < 0 || run->unread || run->external()) continue;
         const std::int64_t step = followsNewest(input) ? last : input.step;
         if (step > last) continue;  // it has no such step
         for (const std::string& probe : probes) {
@@ -168,6 +168,8 @@ QString whyMissing(const PanelInput& input, std::size_t index, const std::string
     const RunData& run = *input.runs[index];
     const auto found = run.probes.find(probe);
     if (run.unread) return QString("not read from the file yet");
+    if ((found == run.probes.end() || found->second.empty()) && run.external())
+        return QString("not recorded by the program that trained it");
     if (found == run.probes.end() || found->second.empty())
         return index < input.pending.size() && input.pending[index]
                    ? QString("being measured …")
@@ -271,6 +273,17 @@ void markAges(Figure& figure, const PanelInput& input, const PanelInfo& panel) {
     }
     figure.unmeasured = unmeasuredStep(input, panel.probes);
     figure.summary += QString(". Not measured at step %1").arg(asked);
+}
+
+void nameBatch(Figure& figure, const PanelInput& input) {
+    const auto external = std::count_if(input.runs.begin(), input.runs.end(),
+                                        [](const RunData* run) { return run->external(); });
+    if (external == 0) return;
+    const bool all = external == static_cast<std::ptrdiff_t>(input.runs.size());
+    const QString ours = QStringLiteral("held-out batch"),
+                  theirs =
+                      all ? QStringLiteral("training batch") : QStringLiteral("held-out or training batch");
+    for (QString* text : {&figure.subtitle, &figure.formula, &figure.summary}) text->replace(ours, theirs);
 }
 
 void annotateSelection(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes) {

@@ -44,6 +44,10 @@ void nameSteps(Figure& figure, const std::vector<ShownSample>& samples);
 /// that step. The marks' steps are named (nameSteps), the figure's runs too.
 void markAges(Figure& figure, const PanelInput& input, const PanelInfo& panel);
 
+/// Names the batch that was measured where runs of another program are among those shown: they record their
+/// training batch, Normscope's runs the held-out batch.
+void nameBatch(Figure& figure, const PanelInput& input);
+
 /// Names in subtitle, formula and summary the places that samples are of, where they are of selected ones
 /// alone ("only blocks.0, blocks.11"); fills empty_text where none of these is drawn by the figure.
 void annotateSelection(Figure& figure, const PanelInput& input, const std::vector<std::string>& probes);

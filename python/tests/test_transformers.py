@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Models and trainers of other libraries, where they are installed."""
+
+import numpy as np
+import pytest
+import torch
+
+import normscope
+from normscope.families import find_structure
+
+transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.filterwarnings("default")
+
+SMALL = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "num_key_value_heads": 2, "vocab_size": 40, "max_position_embeddings": 32, "pad_token_id": None,
+         "bos_token_id": 0, "eos_token_id": 1}
+MODELS = {
+    "GPT2": dict(n_embd=32, n_layer=2, n_head=4, vocab_size=40, n_positions=32, resid_pdrop=0.0, attn_pdrop=0.0,
+                 embd_pdrop=0.0, bos_token_id=0, eos_token_id=1),
+    "Llama": SMALL, "Qwen2": SMALL, "Qwen3": {**SMALL, "head_dim": 8}, "Mistral": SMALL, "Olmo": SMALL, "Olmo2": SMALL,
+    "Gemma": {**SMALL, "head_dim": 8}, "Gemma2": {**SMALL, "head_dim": 8, "query_pre_attn_scalar": 8}, "Phi3": SMALL,
+    "GPTNeoX": {**SMALL, "hidden_dropout": 0.0, "attention_dropout": 0.0},
+    "GPTJ": dict(n_embd=32, n_layer=2, n_head=4, vocab_size=40, n_positions=32, rotary_dim=4, resid_pdrop=0.0,
+                 attn_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=1),
+}
+SCHEMES = {"Olmo2": "output", "Gemma2": "peri"}
+
+
+def model_of(name, attention="sdpa"):
+    torch.manual_seed(0)
+    config = getattr(transformers, name + "Config")(**MODELS[name], attn_implementation=attention)
+    kind = getattr(transformers, name + ("LMHeadModel" if name == "GPT2" else "ForCausalLM"))
+    return kind(config)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("name", list(MODELS))
+def test_models(tmp_path, name, attention):
+    if (name, attention) == ("Gemma2", "sdpa"):
+        pytest.skip("transformers has no such attention for Gemma 2")
+    plain, model = model_of(name, attention), model_of(name, attention)
+    tokens = torch.randint(0, 40, (3, 8))
+    losses = []
+    for one, recorder in ((plain, None), (model, True)):
+        optimizer = torch.optim.SGD(one.parameters(), lr=1e-2)
+        if recorder:
+            recorder = normscope.record(one, tmp_path / "run.h5", optimizer=optimizer, probes="full", every=1)
+        for step in range(3):
+            optimizer.zero_grad()
+            out = one(input_ids=tokens, labels=tokens)
+            out.loss.backward()
+            optimizer.step()
+            if recorder:
+                recorder.step()
+            losses.append(out.loss.item())
+        if recorder:
+            recorder.close()
+    assert losses[:3] == losses[3:]
+    run = normscope.open(tmp_path / "run.h5")["runs"]["a"]
+    assert run.steps["loss"].tolist() == losses[:3]
+    fresh = model_of(name, attention).train()
+    hidden = fresh(input_ids=tokens, output_hidden_states=True).hidden_states
+    rms = np.asarray(run.probes.growth.rms)[0]
+    assert rms.shape == (5,) and np.isfinite(rms).all()
+    # The last of transformers' hidden states is after the final norm.
+    np.testing.assert_allclose(rms[:4:2], [float(h.detach().square().mean().sqrt()) for h in hidden[:2]], rtol=1e-5)
+    assert np.isfinite(np.asarray(run.probes.gradients.hidden)).all()
+    assert np.isfinite(np.asarray(run.probes.residual.branch_ratio)).all()
+    assert np.isfinite(np.asarray(run.probes.attention.entropy)).all()
+    # Gemma's norms are 1 + γ with γ = 0 at first: an update of something of length 0 has no ratio.
+    assert np.isfinite(np.asarray(run.probes.updates.update_ratio)[1:]).all()
+    assert run.recipe["stack"]["scheme"] == SCHEMES.get(name, "pre")
+    structure = find_structure(fresh)
+    assert structure.sizes["vocab"] == 40 and "other" not in run.probes.updates.labels["groups"]
+
+
+def test_trainer(tmp_path):
+    from normscope.callbacks.trainer import NormscopeCallback
+
+    def losses(callbacks):
+        model = model_of("Llama")
+        data = [{"input_ids": row, "labels": row} for row in torch.randint(0, 40, (32, 8), generator=torch.Generator().manual_seed(1))]
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path / "out"), per_device_train_batch_size=4, gradient_accumulation_steps=2, max_steps=4,
+            logging_steps=1, report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True)
+        trainer = transformers.Trainer(model=model, args=arguments, train_dataset=data, callbacks=callbacks)
+        trainer.train()
+        return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry], model
+
+    plain, model = losses([])
+    watched, recorded_model = losses([NormscopeCallback(tmp_path / "run.h5", every=1)])
+    assert plain == watched
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), recorded_model.parameters()))
+    run = normscope.open(tmp_path / "run.h5")["runs"]["a"]
+    assert len(run.steps["loss"]) == 4 and run.recipe["steps"] == 4 and run.probes.growth.samples == 4
+    assert np.isfinite(run.steps["lr"]).all() and run.steps["lr"][0] > run.steps["lr"][3]
+    assert np.isfinite(run.steps["grad_norm"]).all()
+
+
+def test_lightning(tmp_path):
+    lightning = pytest.importorskip("lightning")
+    from models import Model, batches
+
+    from normscope.callbacks.lightning import NormscopeCallback
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = Model()
+
+        def training_step(self, batch, index):
+            return self.model(*(x[0] for x in batch))[1]
+
+        def configure_optimizers(self):
+            return torch.optim.AdamW(self.parameters(), lr=1e-2)
+
+    data = torch.utils.data.DataLoader(list(batches(6)))
+    trainer = lightning.Trainer(max_steps=6, accelerator="cpu", logger=False, enable_checkpointing=False,
+                                enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path,
+                                callbacks=[NormscopeCallback(tmp_path / "run.h5", module="model", every=1)])
+    trainer.fit(Module(), data)
+    run = normscope.open(tmp_path / "run.h5")["runs"]["a"]
+    assert len(run.steps["loss"]) == 6 and np.isfinite(np.asarray(run.probes.growth.rms)).all()
+    assert run.state == "finished"
+
+
+def test_timm(tmp_path):
+    timm = pytest.importorskip("timm")
+    torch.manual_seed(0)
+    model = timm.create_model("vit_tiny_patch16_224", img_size=32, patch_size=8, num_classes=10, depth=2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    with normscope.record(model, tmp_path / "run.h5", optimizer=optimizer, probes="full", every=1) as recorder:
+        for _ in range(2):
+            loss = torch.nn.functional.cross_entropy(model(torch.randn(4, 3, 32, 32)), torch.arange(4))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+    run = normscope.open(tmp_path / "run.h5")["runs"]["a"]
+    for name, array in (("growth", "rms"), ("gradients", "hidden"), ("residual", "branch_ratio"), ("attention", "entropy")):
+        assert np.isfinite(np.asarray(run.probes[name][array])).all(), name
