@@ -35,8 +35,9 @@ int run_import(const ImportOptions& options) {
     write_named_arrays(options.weights, model.weights, {}, before);
     write_text_file(options.recipe, recipe_json(model.recipe) + "\n");
     std::cout << options.model << ": " << model.format << ", " << model.weights.size() << " tensors, "
-              << numbers << " parameters\n"
-              << options.recipe << ": its recipe\n"
+              << numbers << " parameters\n";
+    for (const std::string& note : model.notes) std::cout << "note: " << note << "\n";
+    std::cout << options.recipe << ": its recipe\n"
               << options.weights << ": its weights; next: train or probe " << options.recipe << " --weights "
               << options.weights << "\n";
     return kDone;
@@ -48,8 +49,10 @@ void add_import(CLI::App& program, Task& task) {
     auto options = std::make_shared<ImportOptions>();
     auto* command = program.add_subcommand("import", "another program's model as a recipe and its weights");
     command
-        ->add_option("MODEL", options->model,
-                     "MODEL.safetensors with its config.json next to it, or a .bin of llm.c or llama2.c")
+        ->add_option(
+            "MODEL", options->model,
+            "a folder with config.json and safetensors files, ….index.json of shards, MODEL.safetensors with "
+            "its config.json next to it, or a .bin of llm.c or llama2.c")
         ->required();
     command->add_option("--recipe", options->recipe, "JSON file to write the recipe to")->required();
     command->add_option("--weights", options->weights, "HDF5 file to write /params/NAME to")->required();

@@ -5,6 +5,7 @@
 #include "app/lab/state/lab_state.h"
 #include "core/run/complete.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <algorithm>
 #include <utility>
@@ -99,15 +100,30 @@ void RunList::importModel(const QString& path) {
         });
 }
 
+namespace {
+
+/// Of a file of the usual name that of its folder.
+QString modelName(const QString& path) {
+    const QFileInfo file(path);
+    const bool usual = file.fileName().startsWith(QStringLiteral("model."));
+    return usual && !file.dir().isRoot() ? file.dir().dirName() : file.completeBaseName();
+}
+
+}  // namespace
+
 void RunList::applyImported(quint64 token, const QString& path, const ImportedModelPtr& model) {
     if (!state_.files.additions.take(token) || !model) return;
     try {
+        for (const std::string& note : model->notes)
+            if (!note.starts_with("keys without effect"))
+                Q_EMIT state_.problem(
+                    tr("%1: %2").arg(QFileInfo(path).fileName(), QString::fromStdString(note)));
         Recipe recipe = model->recipe;
         complete_without_data(recipe);  // the engine fills in what depends on the data
         Comparison after = state_.now;
         after.runs.push_back(makeRun(state_.newId(), recipe));
-        after.runs.back().weights = std::make_shared<const StartWeights>(StartWeights{
-            QFileInfo(path).completeBaseName().toStdString(), path.toStdString(), model->weights});
+        after.runs.back().weights = std::make_shared<const StartWeights>(
+            StartWeights{modelName(path).toStdString(), path.toStdString(), model->weights});
         edits_.commit(std::move(after), tr("import %1").arg(QFileInfo(path).fileName()));
         select(static_cast<int>(state_.now.runs.size()) - 1);
     } catch (const std::exception& error) {

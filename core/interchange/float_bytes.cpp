@@ -46,4 +46,12 @@ StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType
     return tensor;
 }
 
+StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType type,
+                     std::vector<std::byte>&& bytes) {
+    if (float_size(type) == 2)
+        return decoded(std::move(name), std::move(shape), type, std::span<const std::byte>(bytes));
+    return {std::move(name), std::move(shape),
+            type == FloatType::F64 ? StoredType::Float64 : StoredType::Float32, std::move(bytes)};
+}
+
 }  // namespace normscope

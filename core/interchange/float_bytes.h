@@ -23,5 +23,8 @@ float float_from_half(std::uint16_t bits);
 /// of `shape` and need not be aligned.
 StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType type,
                      std::span<const std::byte> bytes);
+/// The same of bytes that are not needed any more: float32 and float64 are taken over without a copy.
+StoredTensor decoded(std::string name, std::vector<std::size_t> shape, FloatType type,
+                     std::vector<std::byte>&& bytes);
 
 }  // namespace normscope

@@ -2,12 +2,10 @@
 #include "core/interchange/model_config.h"
 
 #include "core/base/error.h"
-#include "core/base/strict_json.h"
+#include "core/interchange/config_reader.h"
 #include "core/stack/json_fields.h"
 
-#include <limits>
-#include <optional>
-#include <set>
+#include <algorithm>
 
 namespace normscope {
 
@@ -15,107 +13,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 namespace {
-
-/// Keys without effect on the computation from tokens to logits: names, token ids, training, bookkeeping.
-const std::set<std::string> kHarmless{"_name_or_path",
-                                      "architectures",
-                                      "attention_dropout",
-                                      "attn_pdrop",
-                                      "bos_token_id",
-                                      "chunk_size_feed_forward",
-                                      "decoder_start_token_id",
-                                      "dropout",
-                                      "dtype",
-                                      "embd_pdrop",
-                                      "eos_token_id",
-                                      "gradient_checkpointing",
-                                      "hidden_dropout",
-                                      "id2label",
-                                      "initializer_range",
-                                      "label2id",
-                                      "max_sequence_length",
-                                      "model_type",
-                                      "n_ctx",
-                                      "num_labels",
-                                      "output_past",
-                                      "pad_token_id",
-                                      "problem_type",
-                                      "reorder_and_upcast_attn",
-                                      "resid_pdrop",
-                                      "return_dict",
-                                      "sep_token_id",
-                                      "summary_activation",
-                                      "summary_first_dropout",
-                                      "summary_proj_to_labels",
-                                      "summary_type",
-                                      "summary_use_proj",
-                                      "task_specific_params",
-                                      "tokenizer_class",
-                                      "torch_dtype",
-                                      "transformers_version",
-                                      "unk_token_id",
-                                      "use_cache"};
-
-/// A configuration that tracks the keys read: each unread key must be harmless.
-class Config {
-  public:
-    Config(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-        if (!object.is_object()) throw InputError(where_, "is no configuration", "a JSON object");
-    }
-
-    /// nullptr where the key is missing or null.
-    const json* find(const std::string& key) {
-        seen_.insert(key);
-        const auto found = object_.find(key);
-        return found == object_.end() || found->is_null() ? nullptr : &*found;
-    }
-    bool has(const std::string& key) { return find(key) != nullptr; }
-
-    int integer(const std::string& key, std::optional<int> otherwise = std::nullopt) {
-        const json* value = find(key);
-        if (!value && otherwise) return *otherwise;
-        if (!value) throw InputError(where_ + ": " + key, "is missing", "a whole number");
-        if (!value->is_number_unsigned() || value->get<std::uint64_t>() > std::numeric_limits<int>::max())
-            reject(key, "a whole number");
-        return value->get<int>();
-    }
-    double real(const std::string& key, double otherwise) {
-        const json* value = find(key);
-        if (value && !value->is_number()) reject(key, "a number");
-        return value ? value->get<double>() : otherwise;
-    }
-    bool flag(const std::string& key, bool otherwise) {
-        const json* value = find(key);
-        if (value && !value->is_boolean()) reject(key, "true, false");
-        return value ? value->get<bool>() : otherwise;
-    }
-    std::string text(const std::string& key, const std::string& otherwise) {
-        const json* value = find(key);
-        if (value && !value->is_string()) reject(key, "a word");
-        return value ? value->get<std::string>() : otherwise;
-    }
-    /// The key must be missing, null or exactly this.
-    void only(const std::string& key, const json& allowed) {
-        const json* value = find(key);
-        if (value && *value != allowed) reject(key, json_text(allowed));
-    }
-    [[noreturn]] void reject(const std::string& key, const std::string& allowed) const {
-        throw InputError(where_ + ": " + key, quoted(json_text(object_.at(key))) + " cannot be expressed",
-                         allowed);
-    }
-    void reject_the_rest() const {
-        for (const auto& [key, value] : object_.items())
-            if (!seen_.count(key) && !kHarmless.count(key) && !value.is_null() && value != false)
-                throw InputError(where_ + ": " + quoted(key),
-                                 "is not known and may change what the model computes",
-                                 "a configuration without it, or null");
-    }
-
-  private:
-    const json& object_;
-    std::string where_;
-    std::set<std::string> seen_;
-};
 
 struct ActivationWord {
     const char* word;
@@ -126,7 +23,7 @@ constexpr ActivationWord kActivationWords[] = {
     {"gelu", Activation::GeluErf},      {"relu", Activation::Relu},
     {"silu", Activation::Silu},         {"swish", Activation::Silu}};
 
-Activation gpt2_activation(Config& c, Naming naming) {
+Activation gpt2_activation(ConfigReader& c, Naming naming) {
     // Hugging Face's default is the tanh form; nanoGPT has no such key and computes the exact one.
     const char* otherwise = naming == Naming::NanoGpt && !c.has("model_type") ? "gelu" : "gelu_new";
     const std::string word = c.text("activation_function", otherwise);
@@ -135,7 +32,7 @@ Activation gpt2_activation(Config& c, Naming naming) {
     c.reject("activation_function", "gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish");
 }
 
-StackSpec gpt2_stack(Config& c, const FoundNaming& found, const Safetensors& file) {
+StackSpec gpt2_stack(ConfigReader& c, const FoundNaming& found, const Safetensors& file) {
     c.only("model_type", "gpt2");
     c.only("scale_attn_weights", true);
     c.only("scale_attn_by_inverse_layer_idx", false);
@@ -158,24 +55,76 @@ StackSpec gpt2_stack(Config& c, const FoundNaming& found, const Safetensors& fil
     return s;
 }
 
-/// The base of the rotary angles; newer configurations put it into rope_parameters.
-double rope_base(Config& c) {
-    c.only("rope_scaling", nullptr);
+/// Rotary angles that are not scaled, and turn the whole head.
+void require_plain_rotation(ConfigReader& c) {
     c.only("partial_rotary_factor", 1.0);
+    const json* scaling = c.find("rope_scaling");
+    if (!scaling) return;
+    if (!scaling->is_object()) c.reject("rope_scaling", "null");
+    const auto word = [&](const char* key) {
+        const auto found = scaling->find(key);
+        return found == scaling->end() || found->is_null() ? json() : *found;
+    };
+    const json type = word("rope_type").is_null() ? word("type") : word("rope_type"), factor = word("factor");
+    const bool scales = !(type.is_null() || type == "default") && !(type == "linear" && factor == 1.0);
+    if (scales)
+        c.reject("rope_scaling", "type " + json_text(type) + ", which scales the angles, is not expressed",
+                 "null, type default, or linear with factor 1");
+}
+
+/// The base of the rotary angles. Newer configurations put it into rope_parameters, which goes before.
+double rope_base(ConfigReader& c, std::vector<std::string>& notes) {
+    require_plain_rotation(c);
     double base = c.real("rope_theta", 10000);
     if (const json* parameters = c.find("rope_parameters")) {
-        Config inner(*parameters, "rope_parameters");
-        inner.only("rope_type", "default");
+        ConfigReader inner(*parameters, c.where() + ": rope_parameters");
+        if (inner.text("rope_type", "default") != "default")
+            inner.reject("rope_type", "default; of others the angles are not expressed");
+        inner.only("type", "default");
         inner.only("partial_rotary_factor", 1.0);
         base = inner.real("rope_theta", base);
-        inner.reject_the_rest();
+        inner.finish(notes);
     }
     return base;
 }
 
-StackSpec llama_stack(Config& c) {
-    if (c.text("model_type", "llama") != "mistral") c.only("model_type", "llama");
-    c.only("sliding_window", nullptr);
+/// A sliding window that hides no token.
+void require_no_window(ConfigReader& c, int context) {
+    const bool used = c.flag("use_sliding_window", true);
+    if (const json* window = c.find("sliding_window"))
+        if (used && *window != false && !(window->is_number() && window->get<double>() >= context))
+            c.reject("sliding_window",
+                     json_text(*window) + " is narrower than the context " + std::to_string(context),
+                     "null, or at least the context");
+    if (const json* types = c.find("layer_types"))
+        for (const json& type : *types)
+            if (type != "full_attention") c.reject("layer_types", "a list of full_attention");
+}
+
+/// Biases as the tensors have them, where the configuration leaves that open.
+void read_biases(ConfigReader& c, const Safetensors& file, const std::string& layer, bool qkv_by_default,
+                 StackSpec& s) {
+    const bool stated = c.has("attention_bias");
+    const auto present = [&](const char* name) { return file.find(layer + name + ".bias") != nullptr; };
+    const bool attention = c.flag("attention_bias", false);
+    const bool qkv = stated ? attention || present("self_attn.q_proj")
+                            : qkv_by_default || present("self_attn.q_proj") || present("self_attn.qkv_proj");
+    const bool out = attention || present("self_attn.o_proj");
+    s.bias = c.flag("mlp_bias", false) || present("mlp.down_proj");
+    if (qkv != s.bias || out != s.bias)
+        s.attention_bias = !qkv ? AttentionBias::Off : out ? AttentionBias::On : AttentionBias::Qkv;
+    if (out && !qkv)
+        c.reject("attention_bias", "an output bias alone cannot be expressed", "biases of q, k and v too");
+}
+
+/// LLaMA and its relatives, which differ in biases, norms of q and k, where the norms are placed, and fused
+/// matrices.
+StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetensors& file,
+                      std::vector<std::string>& notes) {
+    const std::string type = c.text("model_type", "llama");
+    constexpr const char* kTypes[] = {"llama", "mistral", "qwen2", "qwen3", "olmo2", "phi3"};
+    if (std::none_of(std::begin(kTypes), std::end(kTypes), [&](const char* known) { return type == known; }))
+        c.reject("model_type", "llama, mistral, qwen2, qwen3, olmo2, phi3, gpt2");
     c.only("pretraining_tp", 1);
     if (c.text("hidden_act", "silu") != "swish") c.only("hidden_act", "silu");
     StackSpec s;
@@ -188,16 +137,43 @@ StackSpec llama_stack(Config& c) {
     s.context =
         c.integer(c.has("max_position_embeddings") ? "max_position_embeddings" : "max_sequence_length");
     s.vocab = c.integer("vocab_size");
-    s.norm.eps = c.real("rms_norm_eps", 1e-6);
-    s.rope_base = rope_base(c);
-    s.bias = c.flag("attention_bias", false);
-    if (c.flag("mlp_bias", false) != s.bias)
-        c.reject(c.has("mlp_bias") ? "mlp_bias" : "attention_bias", "both or neither");
+    s.norm.eps = c.real("rms_norm_eps", type == "olmo2" || type == "phi3" ? 1e-5 : 1e-6);
+    s.rope_base = rope_base(c, notes);
+    c.find("original_max_position_embeddings");  // of scaled angles, which are refused
+    require_no_window(c, s.context);
+    const std::string layer = found.prefix + "layers.0.";
+    read_biases(c, file, layer, type == "qwen2", s);
     s.tied_head = c.flag("tie_word_embeddings", false);
     if (s.heads > 0 && c.integer("head_dim", s.d_model / s.heads) != s.d_model / s.heads)
         c.reject("head_dim", "hidden_size / num_attention_heads");
+    if (type == "olmo2") s.scheme = Scheme::Output;
+    if (const SafetensorsEntry* norm = file.find(layer + "self_attn.q_norm.weight"))
+        s.qk_norm = norm->shape == std::vector{static_cast<std::size_t>(s.d_model)} && s.heads != 1
+                        ? QkNorm::Full
+                        : QkNorm::Head;
+    else if (type == "olmo2" || type == "qwen3")
+        s.qk_norm = type == "olmo2" ? QkNorm::Full : QkNorm::Head;
     s.init.rule = InitRule::Plain;
     return s;
+}
+
+/// Whether the head is the embedding, by the tensors rather than by the configuration.
+void read_tied_head(const FoundNaming& found, const Safetensors& file, StackSpec& s,
+                    std::vector<std::string>& notes) {
+    const SafetensorsEntry* head = file.find("lm_head.weight");
+    const SafetensorsEntry* embedding = file.find(embedding_name(found));
+    if (s.tied_head && head && embedding &&
+        (head->dtype != embedding->dtype || head->shape != embedding->shape ||
+         head->read() != embedding->read())) {
+        s.tied_head = false;
+        notes.push_back("lm_head.weight differs from " + embedding->name +
+                        " though the configuration ties them: the head is read as one of its own");
+    } else if (!s.tied_head && !head && embedding) {
+        s.tied_head = true;
+        notes.push_back(
+            "there is no lm_head.weight though the configuration does not tie it: the head is tied to " +
+            embedding->name);
+    }
 }
 
 }  // namespace
@@ -220,12 +196,15 @@ StackSpec checked(StackSpec stack, const std::string& where) {
 }
 
 StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found, const Safetensors& file,
-                          const std::string& where) {
+                          const std::string& where, std::vector<std::string>& notes) {
     const json object = strict_json(json_text, where);
-    Config config(object, where);
-    const StackSpec stack =
-        found.naming == Naming::Llama ? llama_stack(config) : gpt2_stack(config, found, file);
-    config.reject_the_rest();
+    ConfigReader config(object, where);
+    if (config.has("quantization_config"))
+        config.reject("quantization_config", "the weights are quantised", "the dequantised model");
+    StackSpec stack = found.naming == Naming::Llama ? llama_stack(config, found, file, notes)
+                                                    : gpt2_stack(config, found, file);
+    config.finish(notes);
+    read_tied_head(found, file, stack, notes);
     return checked(stack, where);
 }
 
@@ -244,7 +223,7 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
              {"hidden_act", "silu"},
              {"rms_norm_eps", s.norm.eps},
              {"rope_theta", s.rope_base},
-             {"attention_bias", s.bias},
+             {"attention_bias", s.qkv_bias()},
              {"mlp_bias", s.bias},
              {"tie_word_embeddings", s.tied_head}};
     } else if (naming == Naming::NanoGpt) {

@@ -9,12 +9,14 @@
 namespace normscope {
 
 /// The stack that a Hugging Face (or nanoGPT) config.json describes, completed and valid. Whether there are
-/// biases is taken from the tensors where the configuration has no such key.
+/// biases and whether the head is tied is taken from the tensors; a line in `notes` where the configuration
+/// says otherwise, and lines with the keys that have no effect or are unknown.
 ///
-/// A key that changes what the model computes in a way no recipe can express (rope_scaling, a sliding window,
-/// another activation) is rejected by name; so is an unknown key, unless it is null or false. InputError.
+/// A key that changes what the model computes in a way no recipe can express (scaled angles, a window that is
+/// narrower than the context, another activation) is rejected by name; so are unknown keys that may
+/// (ConfigReader::finish). InputError.
 StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found, const Safetensors& file,
-                          const std::string& where);
+                          const std::string& where, std::vector<std::string>& notes);
 
 /// The config.json with which other programs load a file of to_foreign(); `naming` is Gpt2, NanoGpt or Llama.
 std::string config_of_stack(const StackSpec& stack, Naming naming);

@@ -6,15 +6,16 @@
 #include "core/interchange/llama2_c.h"
 #include "core/interchange/llm_c.h"
 #include "core/interchange/model_config.h"
+#include "core/interchange/model_folder.h"
+#include "core/interchange/plain_names.h"
 #include "core/interchange/tensor_names.h"
 #include "core/model/parameters.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 namespace normscope {
 
@@ -61,16 +62,17 @@ ImportedModel from_bin(std::span<const std::byte> file, const std::string& path)
     return imported;
 }
 
-ImportedModel from_safetensors(std::span<const std::byte> bytes, const std::optional<std::string>& config,
-                               const std::string& path) {
-    const Safetensors file = parse_safetensors(bytes, path);
+ImportedModel from_safetensors(ModelFiles model) {
+    const std::string& path = model.where;
+    ImportedModel imported;
+    imported.notes = std::move(model.notes);
+    const Safetensors file = with_plain_names(model.tensors, path, imported.notes);
     const auto found = find_naming(file);
     if (!found)
         throw InputError(
             path, "holds no tensors of a model that we know",
             "the names of GPT-2 (wte.weight, h.0…), LLaMA (model.embed_tokens.weight…) or our own");
     const auto own = file.metadata.find(kRecipeKey);
-    ImportedModel imported;
     imported.format = naming_word(found->naming);
     if (own != file.metadata.end()) {
         imported.recipe = parse_recipe(own->second, path + ": " + kRecipeKey);
@@ -83,39 +85,54 @@ ImportedModel from_safetensors(std::span<const std::byte> bytes, const std::opti
     } else if (found->naming == Naming::Normscope) {
         throw InputError(path, "has our names but no recipe in its __metadata__",
                          "a file of normscope-cli export");
-    } else if (!config) {
+    } else if (!model.config) {
         throw InputError(path, "has no readable config.json next to it, and no recipe inside",
                          "the model's own config.json in the same folder");
     } else {
-        const auto config_path = std::filesystem::path(path).replace_filename("config.json");
-        imported.recipe.stack = stack_of_config(*config, *found, file, config_path.string());
+        imported.recipe.stack =
+            stack_of_config(*model.config, *found, file, model.config_where, imported.notes);
     }
-    imported.weights = from_foreign(imported.recipe.stack, *found, file, path);
+    imported.weights = from_foreign(imported.recipe.stack, *found, file, path, imported.notes);
     if (own == file.metadata.end()) imported.recipe.train = training_on(imported.weights);
     return imported;
 }
 
-std::optional<std::string> text_of(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return in ? std::optional(text.str()) : std::nullopt;
+std::string ending_of(const std::string& path) {
+    std::string ending = std::filesystem::path(path).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return ending;
 }
 
 }  // namespace
 
 ImportedModel import_model(std::span<const std::byte> file, const std::optional<std::string>& config_json,
                            const std::string& path) {
-    const std::string ending = std::filesystem::path(path).extension().string();
+    const std::string ending = ending_of(path);
     if (ending == ".bin") return from_bin(file, path);
-    if (ending == ".safetensors") return from_safetensors(file, config_json, path);
-    throw InputError(path, "is no model file by its name", "MODEL.safetensors, MODEL.bin");
+    if (ending != ".safetensors")
+        throw InputError(path, "is no model file by its name", "MODEL.safetensors, MODEL.bin");
+    return from_safetensors({parse_safetensors(file, path),
+                             config_json,
+                             path,
+                             std::filesystem::path(path).replace_filename("config.json").string(),
+                             {}});
 }
 
 ImportedModel import_model(const std::string& path) {
-    const FileBytes file(path);
-    return import_model(file.bytes(), text_of(std::filesystem::path(path).replace_filename("config.json")),
-                        path);
+    std::error_code error;
+    const std::string ending = ending_of(path);
+    if (!std::filesystem::is_directory(path, error)) {
+        if (ending == ".bin" || ending == ".pt" || ending == ".pth" || ending == ".gguf") {
+            reject_other_content(*file_source(path), path);
+            const FileBytes file(path);
+            return import_model(file.bytes(), std::nullopt, path);
+        }
+        if (ending != ".safetensors" && ending != ".json")
+            throw InputError(path, "is no model file by its name",
+                             "a folder, MODEL.safetensors, ….index.json, MODEL.bin");
+    }
+    return from_safetensors(open_model_files(path));
 }
 
 ExportedModel export_model(const std::string& path, const Recipe& recipe,

@@ -22,10 +22,14 @@ struct ImportedModel {
     /// float64 file.
     std::vector<StoredTensor> weights;
     std::string format;  ///< "gpt2", "nanogpt", "llama", "normscope", "llm.c" or "llama2.c"
+    /// What the reader should know of the reading, a line each: names without their prefixes, a head that was
+    /// tied again, keys of the configuration without effect, tensors that are not used.
+    std::vector<std::string> notes = {};
 };
 
-/// Reads MODEL.safetensors (with the recipe that export_model embeds, else the config.json next to it) or
-/// MODEL.bin (llm.c, llama2.c: they contain their sizes). Reads no other file. InputError, one line, for what
+/// Reads a folder, an index of shards or MODEL.safetensors (with the recipe that export_model embeds, else
+/// the config.json next to it) or MODEL.bin (llm.c, llama2.c: they contain their sizes). Only headers are
+/// read before the sizes are known to fit together; then tensor by tensor. InputError, one line, for what
 /// cannot be read or expressed. Any thread.
 ImportedModel import_model(const std::string& path);
 

@@ -81,24 +81,47 @@ std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& p
     return all;
 }
 
-std::vector<ForeignTensor> llama_tensors(const StackSpec& s) {
-    std::vector<ForeignTensor> all{{"model.embed_tokens.weight", {"tok_emb"}, false}};
+std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& prefix, bool fused) {
+    std::vector<ForeignTensor> all{{prefix + "embed_tokens.weight", {"tok_emb"}, false}};
     for (int l = 0; l < s.depth; ++l) {
-        const std::string theirs = "model.layers." + std::to_string(l) + ".",
+        const std::string theirs = prefix + "layers." + std::to_string(l) + ".",
                           ours = "blocks." + std::to_string(l) + ".";
-        const auto linear = [&](const std::string& name, const std::string& sublayer,
-                                const std::string& end) {
-            all.push_back({theirs + name + ".weight", {ours + sublayer + ".w" + end}, false});
-            if (s.bias) all.push_back({theirs + name + ".bias", {ours + sublayer + ".b" + end}, false});
+        const auto norm = [&](const char* name, const std::string& to) {
+            all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false});
         };
-        all.push_back({theirs + "input_layernorm.weight", {ours + "attn.norm_in.weight"}, false});
-        for (const std::string which : {"q", "k", "v", "o"})
-            linear("self_attn." + which + "_proj", "attn", which);
-        all.push_back({theirs + "post_attention_layernorm.weight", {ours + "ffn.norm_in.weight"}, false});
-        for (const std::string which : {"gate", "up", "down"})
-            linear("mlp." + which + "_proj", "ffn", "_" + which);
+        const auto linear = [&](const std::string& name, const std::string& sublayer,
+                                const std::vector<std::string>& ends, bool bias) {
+            ForeignTensor weight{theirs + name + ".weight", {}, false},
+                biases{theirs + name + ".bias", {}, false};
+            for (const auto& end : ends) {
+                weight.parts.push_back(ours + sublayer + ".w" + end);
+                biases.parts.push_back(ours + sublayer + ".b" + end);
+            }
+            all.push_back(weight);
+            if (bias) all.push_back(biases);
+        };
+        const bool output = s.scheme == Scheme::Output;
+        if (!output) norm("input_layernorm", "attn.norm_in");
+        if (fused)
+            linear("self_attn.qkv_proj", "attn", {"q", "k", "v"}, s.qkv_bias());
+        else
+            for (const std::string which : {"q", "k", "v"})
+                linear("self_attn." + which + "_proj", "attn", {which}, s.qkv_bias());
+        linear("self_attn.o_proj", "attn", {"o"}, s.attention_out_bias());
+        if (s.qk_norm != QkNorm::Off) {
+            norm("self_attn.q_norm", "attn.q_norm");
+            norm("self_attn.k_norm", "attn.k_norm");
+        }
+        norm("post_attention_layernorm", output ? "attn.norm_out" : "ffn.norm_in");
+        if (fused)
+            linear("mlp.gate_up_proj", "ffn", {"_gate", "_up"}, s.bias);
+        else
+            for (const std::string which : {"gate", "up"})
+                linear("mlp." + which + "_proj", "ffn", {"_" + which}, s.bias);
+        linear("mlp.down_proj", "ffn", {"_down"}, s.bias);
+        if (output) norm("post_feedforward_layernorm", "ffn.norm_out");
     }
-    all.push_back({"model.norm.weight", {"final_norm.weight"}, false});
+    all.push_back({prefix + "norm.weight", {"final_norm.weight"}, false});
     if (!s.tied_head) all.push_back({"lm_head.weight", {"head.weight"}, false});
     return all;
 }
@@ -110,23 +133,38 @@ bool holds_no_weights(const std::string& name) {
 }
 
 bool same_numbers(const SafetensorsEntry& a, const SafetensorsEntry& b) {
-    return a.dtype == b.dtype && a.shape == b.shape &&
-           std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+    return a.dtype == b.dtype && a.shape == b.shape && a.read() == b.read();
 }
 
-void reject_unused(const Safetensors& file, const std::set<std::string>& used, const StackSpec& stack,
-                   const std::string& embedding, const std::string& where) {
-    for (const SafetensorsEntry& entry : file.tensors) {
+/// Whether a tensor by this name is one of the model rather than next to it.
+bool of_the_model(const std::string& name, const FoundNaming& found) {
+    if (name.starts_with("lm_head.") || name.starts_with("transformer.") || name.starts_with("model."))
+        return true;
+    if (found.naming == Naming::Normscope) return true;
+    return found.prefix.empty() &&
+           (name.starts_with("h.") || name.starts_with("layers.") || name.starts_with("wte.") ||
+            name.starts_with("wpe.") || name.starts_with("ln_f.") || name.starts_with("norm.") ||
+            name.starts_with("embed_tokens."));
+}
+
+void judge_unused(const Safetensors& file, const std::set<std::string>& used, const StackSpec& stack,
+                  const FoundNaming& found, const std::string& where, std::vector<std::string>& notes) {
+    std::string unused;
+    for (const SafetensorsEntry& entry : file.tensors()) {
         if (used.count(entry.name) || holds_no_weights(entry.name)) continue;
         if (stack.tied_head && entry.name == "lm_head.weight") {
-            if (same_numbers(entry, *file.find(embedding))) continue;
+            if (same_numbers(entry, *file.find(embedding_name(found)))) continue;
             throw InputError(where + ": \"lm_head.weight\"",
-                             "differs from " + embedding + " though the head is tied",
+                             "differs from " + embedding_name(found) + " though the head is tied",
                              "equal ones, or tie_word_embeddings false");
         }
-        throw InputError(where + ": " + quoted(entry.name), "is not a tensor of this model",
-                         "the " + std::to_string(used.size()) + " tensors of its configuration");
+        if (of_the_model(entry.name, found))
+            throw InputError(where + ": " + quoted(entry.name), "is not a tensor of this model",
+                             "the " + std::to_string(used.size()) + " tensors of its configuration");
+        unused += (unused.empty() ? "" : ", ") + entry.name +
+                  (entry.name.starts_with("v_head.") ? " (a value head of TRL)" : "");
     }
+    if (!unused.empty()) notes.push_back("tensors next to the model, unused: " + unused);
 }
 
 }  // namespace
@@ -136,9 +174,29 @@ const char* naming_word(Naming naming) {
     return kWords[static_cast<int>(naming)];
 }
 
-std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, Naming naming, const std::string& prefix) {
-    if (naming == Naming::Llama) return llama_tensors(stack);
-    if (naming != Naming::Normscope) return gpt2_tensors(stack, prefix, naming == Naming::Gpt2);
+std::string embedding_name(const FoundNaming& naming) {
+    switch (naming.naming) {
+        case Naming::Llama:
+            return naming.prefix + "embed_tokens.weight";
+        case Naming::Normscope:
+            return "tok_emb";
+        default:
+            return naming.prefix + "wte.weight";
+    }
+}
+
+FoundNaming as_written(Naming naming) {
+    return {naming,
+            naming == Naming::Llama     ? "model."
+            : naming == Naming::NanoGpt ? "transformer."
+                                        : "",
+            false};
+}
+
+std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNaming& naming) {
+    if (naming.naming == Naming::Llama) return llama_tensors(stack, naming.prefix, naming.fused);
+    if (naming.naming != Naming::Normscope)
+        return gpt2_tensors(stack, naming.prefix, naming.naming == Naming::Gpt2);
     std::vector<ForeignTensor> all;
     const ParameterTable table(stack);
     for (const TensorInfo& t : table.tensors()) all.push_back({t.name, {t.name}, false});
@@ -157,6 +215,10 @@ bool expressible(const StackSpec& s, Naming naming) {
         s.qk_norm != QkNorm::Off || s.embedding_norm || s.logit_soft_cap != 0 || s.layout != Layout::Serial ||
         !s.causal || !has_final_norm(s))
         return false;
+    // One flag for q, k, v and the output's bias in LLaMA's configuration, one for all in GPT-2's.
+    if (naming == Naming::Llama ? s.qkv_bias() != s.attention_out_bias()
+                                : s.qkv_bias() != s.bias || s.attention_out_bias() != s.bias)
+        return false;
     if (naming == Naming::Llama)
         return s.norm.kind == NormKind::RmsNorm && s.activation == Activation::SwiGlu &&
                s.position == Position::Rope;
@@ -171,7 +233,13 @@ bool expressible(const StackSpec& s, Naming naming) {
 
 std::optional<FoundNaming> find_naming(const Safetensors& file) {
     if (file.find("tok_emb")) return FoundNaming{Naming::Normscope, ""};
-    if (file.find("model.embed_tokens.weight")) return FoundNaming{Naming::Llama, ""};
+    for (const std::string prefix : {"model.", ""}) {
+        const bool tied =
+            file.find("lm_head.weight") && file.find(prefix + "layers.0.input_layernorm.weight");
+        if (file.find(prefix + "embed_tokens.weight") || tied)
+            return FoundNaming{Naming::Llama, prefix,
+                               file.find(prefix + "layers.0.self_attn.qkv_proj.weight") != nullptr};
+    }
     for (const std::string prefix : {"", "transformer."}) {
         const SafetensorsEntry* fused = file.find(prefix + "h.0.attn.c_attn.weight");
         if (!fused || fused->shape.size() != 2) continue;
@@ -182,21 +250,31 @@ std::optional<FoundNaming> find_naming(const Safetensors& file) {
 }
 
 std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming& found,
-                                       const Safetensors& file, const std::string& where) {
+                                       const Safetensors& file, const std::string& where,
+                                       std::vector<std::string>& notes) {
     const auto shapes = shapes_of(stack);
     std::map<std::string, StoredTensor> ours;
     std::set<std::string> used;
-    const auto layout = foreign_tensors(stack, found.naming, found.prefix);
+    const auto layout = foreign_tensors(stack, found);
     for (const ForeignTensor& foreign : layout) {
         Shape needed = stacked_shape(foreign, shapes);
         const Shape untransposed = needed;
         if (foreign.transposed) std::swap(needed[0], needed[1]);
         const SafetensorsEntry* entry = file.find(foreign.name);
+        if (!entry && stack.tied_head && foreign.name == embedding_name(found)) {
+            entry = file.find("lm_head.weight");
+            if (entry) notes.push_back("the embedding is stored as lm_head.weight: the two are tied again");
+        }
         if (!entry) throw InputError(where + ": " + foreign.name, "is missing", shape_text(needed));
+        if (entry->bytes == 0 && hdf5::element_count(needed) > 0)
+            throw InputError(
+                where + ": " + foreign.name,
+                "has the shape " + shape_text(entry->shape) + ": without values, as in one shard of ZeRO-3",
+                "gathered weights of the shape " + shape_text(needed));
         if (entry->shape != needed)
             throw InputError(where + ": " + foreign.name, "has the shape " + shape_text(entry->shape),
                              shape_text(needed));
-        used.insert(foreign.name);
+        used.insert(entry->name);
         StoredTensor whole = float_tensor(*entry, where);
         if (foreign.transposed) whole.bytes = transposed(whole.bytes, needed[0], needed[1]);
         const std::size_t row =
@@ -209,7 +287,7 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
             at = end;
         }
     }
-    reject_unused(file, used, stack, layout.front().name, where);
+    judge_unused(file, used, stack, found, where, notes);
     std::vector<StoredTensor> ordered;
     const ParameterTable table(stack);
     for (const TensorInfo& t : table.tensors()) ordered.push_back(std::move(ours.at(t.name)));
@@ -222,8 +300,7 @@ std::vector<StoredTensor> to_foreign(const StackSpec& stack, Naming naming,
     for (const StoredTensor& tensor : ours) by_name[tensor.name] = &tensor;
     const auto shapes = shapes_of(stack);
     std::vector<StoredTensor> all;
-    for (const ForeignTensor& foreign :
-         foreign_tensors(stack, naming, naming == Naming::NanoGpt ? "transformer." : "")) {
+    for (const ForeignTensor& foreign : foreign_tensors(stack, as_written(naming))) {
         StoredTensor tensor{foreign.name, stacked_shape(foreign, shapes), ours.front().type, {}};
         for (const std::string& part : foreign.parts) {
             const auto found = by_name.find(part);

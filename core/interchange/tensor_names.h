@@ -16,7 +16,7 @@ enum class Naming {
     Normscope,  ///< Normscope's names, [out, in]
     Gpt2,     ///< Hugging Face GPT-2: q, k, v fused in c_attn; every matrix of a layer is a Conv1D, [in, out]
     NanoGpt,  ///< the same names under "transformer.", every matrix a Linear, [out, in]
-    Llama,    ///< Hugging Face LLaMA; rotary pairs are i and i + d_h/2, as ours
+    Llama,    ///< Hugging Face LLaMA and its relatives; rotary pairs are i and i + d_h/2, as ours
 };
 const char* naming_word(Naming naming);  ///< "normscope", "gpt2", "nanogpt", "llama"
 
@@ -27,26 +27,36 @@ struct ForeignTensor {
     bool transposed = false;
 };
 
-/// Every tensor of a stack in a naming, in the order in which files hold them. `prefix` precedes the names of
-/// a GPT-2 file ("" or "transformer.").
-std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, Naming naming, const std::string& prefix);
+/// The naming of a file, with the prefix of all names but the head's ("", "transformer." or "model."), and
+/// whether q, k, v and the two halves of a gated map are one matrix each (Phi-3).
+struct FoundNaming {
+    Naming naming;
+    std::string prefix;
+    bool fused = false;
+};
+
+/// Every tensor of a stack in a naming, in the order in which files hold them; the first is the embedding.
+std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNaming& naming);
+/// The name of the token embedding.
+std::string embedding_name(const FoundNaming& naming);
+/// How a naming's own classes write it.
+FoundNaming as_written(Naming naming);
 
 /// Whether a reader of that naming would compute what this completed stack computes. The head's soft cap, Δt,
 /// τ, the scheme, every norm, the gates: all must match that family.
 bool expressible(const StackSpec& stack, Naming naming);
 
-/// The naming of a file, with its prefix; nullopt for an unknown model.
-struct FoundNaming {
-    Naming naming;
-    std::string prefix;
-};
+/// nullopt for an unknown model.
 std::optional<FoundNaming> find_naming(const Safetensors& file);
 
-/// The stack's tensors out of a file, in our names and order, float32 or (from F64) float64. Tensors that the
-/// stack does not have are rejected, except those without weights (causal masks, rotary tables) and a tied
-/// head that equals the embedding. InputError names the first tensor that is missing, unknown or misshapen.
+/// The stack's tensors out of a file, in our names and order, float32 or (from F64) float64. A tied embedding
+/// that a file holds under the head's name alone is taken from there. Tensors of the model that the stack
+/// does not have are rejected, except those without weights (causal masks, rotary tables) and a tied head
+/// that equals the embedding; tensors next to the model are named in `notes` as unused. InputError names the
+/// first tensor that is missing, unknown, empty or misshapen.
 std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming& found,
-                                       const Safetensors& file, const std::string& where);
+                                       const Safetensors& file, const std::string& where,
+                                       std::vector<std::string>& notes);
 
 /// The inverse; `ours` has exactly the stack's tensors, all float32 or all float64.
 std::vector<StoredTensor> to_foreign(const StackSpec& stack, Naming naming,

@@ -39,13 +39,13 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         a.wqkv = add(attn + "wq", {d, d}, l, 0);
         add(attn + "wk", {d_kv, d}, l, 0);
         add(attn + "wv", {d_kv, d}, l, 0);
-        if (s.bias) {
+        if (s.qkv_bias()) {
             a.bqkv = add(attn + "bq", {d}, l, 0);
             add(attn + "bk", {d_kv}, l, 0);
             add(attn + "bv", {d_kv}, l, 0);
         }
         a.wo = add(attn + "wo", {d, d}, l, 0);
-        if (s.bias) a.bo = add(attn + "bo", {d}, l, 0);
+        if (s.attention_out_bias()) a.bo = add(attn + "bo", {d}, l, 0);
         if (s.qk_norm != QkNorm::Off) {
             const bool each_head = s.qk_norm == QkNorm::Head;
             a.q_norm = add_norm(attn + "q_norm", qk_norm_of(s), each_head ? s.d_head() : d, false, l, 0);

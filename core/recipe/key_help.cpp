@@ -23,6 +23,9 @@ constexpr KeyHelp kRows[] = {
     {"stack.vocab", "Tokens V of the vocabulary; auto is that of the data source."},
     {"stack.activation", "φ of the feed-forward map W₂·φ(W₁·u).\nSwiGLU: W_d·(SiLU(W_g·u) ∘ W_u·u)."},
     {"stack.bias", "Of every linear map, and the β of every norm."},
+    {"stack.attention_bias",
+     "Of attention's maps: auto = as stack.bias, on, off, or qkv: of q, k and v without the output's (Qwen "
+     "2)."},
     {"stack.position",
      "Learned: a vector added to the embedding.\nRoPE: q and k rotated by pos·base^(−2i/d_h), pairs (i, i + "
      "d_h/2); the head width must be even."},

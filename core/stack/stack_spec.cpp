@@ -17,6 +17,7 @@ constexpr const char* kLayouts[] = {"serial", "parallel"};
 constexpr const char* kLnsForms[] = {"factor", "gamma"};
 constexpr const char* kFinalNorms[] = {"auto", "on", "off"};
 constexpr const char* kQkNorms[] = {"off", "head", "full"};
+constexpr const char* kAttentionBiases[] = {"auto", "on", "off", "qkv"};
 constexpr const char* kBranchScales[] = {"none", "scalar", "channel"};
 constexpr const char* kGateActivations[] = {"silu", "identity", "relu", "leaky_relu", "tanh", "silu8"};
 constexpr const char* kGateSites[] = {"auto", "output", "shortcut", "input", "norm", "branch"};
@@ -62,6 +63,10 @@ std::span<const char* const> words_of<FinalNorm>() {
 template <>
 std::span<const char* const> words_of<QkNorm>() {
     return kQkNorms;
+}
+template <>
+std::span<const char* const> words_of<AttentionBias>() {
+    return kAttentionBiases;
 }
 template <>
 std::span<const char* const> words_of<BranchScale>() {
@@ -111,6 +116,7 @@ void list_fields(Fields& f, StackSpec& s) {
     f.integer_or_auto("vocab", s.vocab, 2, 1 << 24, follows("data"));
     f.choice("activation", s.activation);
     f.flag("bias", s.bias);
+    f.choice("attention_bias", s.attention_bias);
     f.choice("position", s.position);
     f.real("rope_base", s.rope_base, kPositive);
     f.flag("tied_head", s.tied_head);

@@ -19,6 +19,7 @@ enum class Layout { Serial, Parallel };
 enum class LnsForm { Factor, Gamma };
 enum class FinalNorm { Auto, On, Off };
 enum class QkNorm { Off, Head, Full };
+enum class AttentionBias { Auto, On, Off, Qkv };
 enum class BranchScale { None, Scalar, Channel };
 enum class GateActivation { Silu, Identity, Relu, LeakyRelu, Tanh, Silu8 };
 enum class GateSite { Auto, Output, Shortcut, Input, Norm, Branch };
@@ -80,7 +81,8 @@ struct StackSpec {
     int vocab = 0;  ///< 0: that of the data source
     Block block = Block::Gpt2;
     Activation activation = Activation::GeluTanh;
-    bool bias = true;  ///< of every linear map and every norm
+    bool bias = true;                                    ///< of every linear map and every norm
+    AttentionBias attention_bias = AttentionBias::Auto;  ///< of attention's maps; Auto: as `bias`
     Position position = Position::Learned;
     double rope_base = 10000;
     bool tied_head = false;
@@ -107,6 +109,12 @@ struct StackSpec {
     std::vector<LayerOverride> layers;
 
     int d_head() const { return d_model / heads; }
+    bool qkv_bias() const {
+        return attention_bias == AttentionBias::Auto ? bias : attention_bias != AttentionBias::Off;
+    }
+    bool attention_out_bias() const {
+        return attention_bias == AttentionBias::Auto ? bias : attention_bias == AttentionBias::On;
+    }
     bool of_images() const { return input == StackInput::Patches; }
     int d_kv() const { return d_model / heads * kv_heads; }
     bool operator==(const StackSpec&) const = default;

@@ -61,3 +61,11 @@ def test_given_structure():
         find_structure(model)
     with pytest.raises(normscope.UnknownStructure, match="no list of equal layers"):
         find_structure(nn.Linear(2, 2))
+
+
+def test_parts_without_names_are_found_by_their_kind():
+    inner = Model()
+    model = nn.Sequential(nn.Embedding(50, 24), nn.Sequential(*inner.transformer.h), nn.LayerNorm(24), nn.Linear(24, 50))
+    structure = find_structure(model)
+    assert structure.final_norm.module is model[2] and structure.head is model[3]
+    assert structure.embeddings == [model[0]] and structure.sizes["vocab"] == 50

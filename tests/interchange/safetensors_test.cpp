@@ -34,7 +34,7 @@ StoredTensor read_one(const char* dtype, const sample::Bytes& data, std::size_t 
                                std::to_string(data.size()) + "]}}";
     const sample::Bytes file = sample::safetensors(header, data);
     const Safetensors parsed = parse_safetensors(file, "m");
-    return float_tensor(parsed.tensors.at(0), "m");
+    return float_tensor(parsed.tensors().at(0), "m");
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ class SafetensorsTest : public QObject {
         QCOMPARE(length % 8, std::uint64_t{0});
         const Safetensors parsed = parse_safetensors(file.bytes(), path);
         QCOMPARE(parsed.metadata.at("k"), "a \"text\"\n");
-        QCOMPARE(parsed.tensors.size(), std::size_t{2});
+        QCOMPARE(parsed.tensors().size(), std::size_t{2});
         for (const StoredTensor& tensor : tensors)
             QCOMPARE(float_tensor(*parsed.find(tensor.name), path), tensor);
         QVERIFY(!parsed.find("c"));
@@ -107,15 +107,47 @@ class SafetensorsTest : public QObject {
             R"({"a":{"dtype":"F32","shape":[0,3],"data_offsets":[4,4]},"b":{"dtype":"F32","shape":[],)"
             R"("data_offsets":[0,4]}})",
             sample::Bytes(4));
-        QCOMPARE(parse_safetensors(file, "m").tensors.size(), std::size_t{2});
+        QCOMPARE(parse_safetensors(file, "m").tensors().size(), std::size_t{2});
+    }
+
+    /// As the reference reader of the format does.
+    void whatIsNextToTheTensorsIsAccepted() {
+        const sample::Bytes file = sample::safetensors(
+            R"({"__metadata__":null,"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"note":"y"},)"
+            R"("s":{"dtype":"F8_E8M0","shape":[2],"data_offsets":[4,6]},)"
+            R"("p":{"dtype":"F4","shape":[2,2],"data_offsets":[6,8]}})",
+            sample::Bytes(8));
+        const Safetensors parsed = parse_safetensors(file, "m");
+        QCOMPARE(parsed.tensors().size(), std::size_t{3});
+        QVERIFY(parsed.metadata.empty());
+        try {
+            float_tensor(*parsed.find("s"), "m");
+            QFAIL("was accepted");
+        } catch (const InputError& error) {
+            QVERIFY2(QString(error.what()).contains("dequantise"), error.what());
+        }
+    }
+
+    void onlyWhatIsAskedForIsRead() {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath("m.safetensors").toStdString();
+        const std::vector<double> numbers(1000, 0.5);
+        const StoredTensor tensor = stored("w", {1000}, numbers.data());
+        write_safetensors(path, {tensor}, {});
+        const Safetensors parsed = parse_safetensors(file_source(path), path);
+        QCOMPARE(float_tensor(*parsed.find("w"), path), tensor);
+        std::filesystem::resize_file(path, 1000);
+        QVERIFY_EXCEPTION_THROWN(float_tensor(*parsed.find("w"), path), InputError);
+        QVERIFY_EXCEPTION_THROWN(file_source("/nowhere/m.safetensors"), InputError);
+        QVERIFY_EXCEPTION_THROWN(file_source("/"), InputError);
     }
 
     void inconsistentHeadersAreRejected_data() {
         QTest::addColumn<QString>("header");
         QTest::addColumn<int>("bytes");
         QTest::addColumn<QString>("message");
-        const auto row = [](const char* name, const char* header, int bytes, const char* message) {
-            QTest::newRow(name) << header << bytes << message;
+        const auto row = [](const char* name, const std::string& header, int bytes, const char* message) {
+            QTest::newRow(name) << QString::fromStdString(header) << bytes << message;
         };
         const char* x = R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
         row("not JSON", "{\"x\":", 0, "not valid JSON");
@@ -126,8 +158,8 @@ class SafetensorsTest : public QObject {
         row("no dtype", R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4, "has no dtype");
         row("dtype is a number", R"({"x":{"dtype":4,"shape":[1],"data_offsets":[0,4]}})", 4, "unknown dtype");
         row("no pair", R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4, "no pair");
-        row("a key too many", R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"y":1}})", 4,
-            "has the key");
+        row("half a byte", R"({"x":{"dtype":"F4","shape":[1],"data_offsets":[0,1]}})", 1, "end at a byte");
+        row("zeros after the header", std::string("{}\0\0", 4), 0, "padded with zero bytes");
         row("name twice",
             R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],)"
             R"("data_offsets":[4,8]}})",
@@ -136,7 +168,7 @@ class SafetensorsTest : public QObject {
             "appears twice");
         row("out of range", x, 3, "inside the 3 bytes");
         row("end before begin", R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[4,0]}})", 4,
-            "lies at bytes");
+            "is at bytes");
         row("negative", R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4,
             "not a whole number");
         row("fraction", R"({"x":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4,
@@ -148,7 +180,11 @@ class SafetensorsTest : public QObject {
         row("overlap",
             R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],)"
             R"("data_offsets":[0,4]}})",
-            4, "overlaps");
+            4, "\"x\", allowed: one name");
+        row("part of another",
+            R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[1],)"
+            R"("data_offsets":[4,8]}})",
+            8, "overlaps");
         row("hole",
             R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],)"
             R"("data_offsets":[8,12]}})",
@@ -179,7 +215,7 @@ class SafetensorsTest : public QObject {
             std::memcpy(file.data(), &length, sizeof length);
             QVERIFY_EXCEPTION_THROWN(parse_safetensors(file, "m"), InputError);
         }
-        QVERIFY_EXCEPTION_THROWN(parse_safetensors({}, "m"), InputError);
+        QVERIFY_EXCEPTION_THROWN(parse_safetensors(sample::Bytes{}, "m"), InputError);
         QVERIFY_EXCEPTION_THROWN(FileBytes("/nowhere/m.safetensors"), InputError);
         QVERIFY_EXCEPTION_THROWN(FileBytes("/"), InputError);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/interchange/sample_models.h"
 
+#include "core/base/error.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -148,6 +150,26 @@ ModelFile llm_c(int version) {
         else
             append(file.bytes, static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
     }
+    return file;
+}
+
+normscope::ImportedModel imported(const ModelFile& file) {
+    return normscope::import_model(file.bytes, file.config, file.path);
+}
+
+std::string rejected_with(const ModelFile& file) {
+    try {
+        imported(file);
+    } catch (const normscope::InputError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+ModelFile with_config(ModelFile file, const std::string& what, const std::string& with) {
+    const auto at = file.config->find(what);
+    if (at == std::string::npos) throw normscope::InputError(what + " is not there");
+    file.config->replace(at, what.size(), with);
     return file;
 }
 

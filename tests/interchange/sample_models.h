@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/interchange/model_file.h"
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -42,5 +44,12 @@ std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied);
 ModelFile llama2_c(bool tied);
 /// llm.c: GPT-2 of the sizes above, vocabulary padded from 5 to 8; version 3 (float32) or 5 (BF16).
 ModelFile llm_c(int version);
+
+/// The model of a file; InputError.
+normscope::ImportedModel imported(const ModelFile& file);
+/// The line with which it is rejected, or "accepted".
+std::string rejected_with(const ModelFile& file);
+/// The same file with the first `what` in its configuration replaced, which must be there.
+ModelFile with_config(ModelFile file, const std::string& what, const std::string& with);
 
 }  // namespace sample

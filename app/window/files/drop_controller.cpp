@@ -3,6 +3,7 @@
 
 #include "app/lab/lab.h"
 #include "app/window/files/files_controller.h"
+#include "core/interchange/model_folder.h"
 #include "core/run/complete.h"
 #include "widgets/common/drop_target.h"
 
@@ -19,6 +20,9 @@ enum class Kind { Sweep, Session, Recipe, Model, Text, Unknown };
 
 Kind kindOf(const QString& path) {
     const QFileInfo file(path);
+    if (is_model_folder(path.toStdString()) ||
+        path.endsWith(QStringLiteral(".index.json"), Qt::CaseInsensitive))
+        return Kind::Model;
     if (file.isDir()) return Kind::Sweep;
     const QString ending = file.suffix().toLower();
     const auto one_of = [&](std::initializer_list<const char*> endings) {
@@ -138,7 +142,7 @@ void DropController::take(const QStringList& paths, bool add) {
             case Kind::Unknown:
                 Q_EMIT lab_.problem(
                     tr("%1: what can be dropped are sessions (.h5), recipes (.json), models (.safetensors, "
-                       ".bin), texts (.txt) and folders of a sweep")
+                       ".bin), texts (.txt), and folders of a sweep or a model")
                         .arg(QFileInfo(path).fileName()));
         }
     }

@@ -2,6 +2,7 @@
 #include "app/window/files/files_controller.h"
 
 #include "app/lab/lab.h"
+#include "core/interchange/model_folder.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
 #include "widgets/dialogs/save_dialog.h"
@@ -104,6 +105,7 @@ void FilesController::open() {
 }
 
 void FilesController::confirmAndOpen(const QString& path) {
+    if (is_model_folder(path.toStdString())) return lab_.runs().importModel(path);
     if (QFileInfo(path).isDir()) {  // next to the comparison
         Q_EMIT sweepRequested(path);
         return;
@@ -114,7 +116,7 @@ void FilesController::confirmAndOpen(const QString& path) {
 void FilesController::importModel() {
     widgets::Settings settings;
     const QString path = QFileDialog::getOpenFileName(window_, tr("Import a model"), settings.lastFolder(),
-                                                      tr("Models (*.safetensors *.bin)"));
+                                                      tr("Models (*.safetensors *.index.json *.bin)"));
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
     lab_.runs().importModel(path);

@@ -32,7 +32,7 @@ class FilesController : public QObject {
 
     void openSession(const QString& path);
     /// Opens a session; asks first if there are unsaved changes or a run is training. Of a folder
-    /// sweepRequested() is emitted instead.
+    /// sweepRequested() is emitted instead; of a folder with a model, that is imported.
     void confirmAndOpen(const QString& path);
     /// Asks which file.
     void open();

@@ -109,12 +109,15 @@ def _of_form(model, layers, config, family, attention, ffn, norms, parallel):
         raise UnknownStructure(f"the number of heads of {type(block).__name__} is not known")
     if parallel is None:
         parallel = bool(getattr(config, "use_parallel_residual", False))
-    embeddings = [module for path, module in model.named_modules() if path.rpartition(".")[2] in _EMBEDDINGS]
-    head = _named(model, _HEADS, nn.Linear)
+    inside = {id(module) for layer in layers for module in layer.modules()}
+    outside = [module for module in model.modules() if id(module) not in inside]
+    embeddings = [module for path, module in model.named_modules()
+                  if path.rpartition(".")[2] in _EMBEDDINGS or isinstance(module, nn.Embedding)]
+    head = _named(model, _HEADS, nn.Linear) or next((m for m in reversed(outside) if isinstance(m, nn.Linear)), None)
     table = next((module for module in embeddings if isinstance(module, nn.Embedding)), None)
     structure = Structure.of(
         layers, attention, ffn, norms, heads=heads, d_model=width, family=family, parallel=parallel,
-        final_norm=_final_norm(model, layers), head=head, embeddings=embeddings,
+        final_norm=_final_norm(model, inside, type(first_norm)), head=head, embeddings=embeddings,
         kv_heads=_number((config,), "num_key_value_heads") or heads,
         d_ff=_number((config,), "intermediate_size", "n_inner", "ffn_dim") or _widest(getattr(block, ffn), width),
         context=_number((config,), "max_position_embeddings", "n_positions", "block_size", "n_ctx"),
@@ -122,13 +125,15 @@ def _of_form(model, layers, config, family, attention, ffn, norms, parallel):
     return structure
 
 
-def _final_norm(model, layers):
-    inside = {id(module) for layer in layers for module in layer.modules()}
+def _final_norm(model, inside, kind):
+    """By its name, else the last one of the layers' kind that is not inside them."""
     candidates = [(path.count("."), _FINAL_NORMS.index(path.rpartition(".")[2]), module)
                   for path, module in model.named_modules()
                   if path.rpartition(".")[2] in _FINAL_NORMS and id(module) not in inside
                   and not isinstance(module, nn.Identity)]
-    return min(candidates, key=lambda entry: entry[:2])[2] if candidates else None
+    if candidates:
+        return min(candidates, key=lambda entry: entry[:2])[2]
+    return next((m for m in reversed(list(model.modules())) if isinstance(m, kind) and id(m) not in inside), None)
 
 
 def _widest(feed_forward, width):

@@ -18,17 +18,22 @@ def _effective_rank(x):
     """exp of the entropy of σ_i/Σσ of a sequence [n, d] (Roy and Vetterli 2007)."""
     x = x.double()
     gram = x @ x.T if x.shape[0] <= x.shape[1] else x.T @ x
-    values = torch.linalg.eigvalsh(gram).clamp_min(0)
-    values = values[values > values.max() * max(x.shape) * torch.finfo(torch.float64).eps]
-    share = values.sqrt() / values.sqrt().sum()
-    return float(torch.exp(-(share * share.log()).sum())) if len(share) else float("nan")
+    # NumPy's, since some builds of PyTorch have no fast LAPACK.
+    values = np.linalg.eigvalsh(numbers(gram))
+    values = values[values > values[-1] * max(x.shape) * np.finfo(np.float64).eps]
+    if not len(values):
+        return np.nan
+    share = np.sqrt(values) / np.sqrt(values).sum()
+    return np.exp(-(share * np.log(share)).sum())
 
 
-def _outlier(x):
-    """max |x| ÷ median |x| of a sequence [n, d]."""
-    sizes = x.abs().flatten().sort().values
-    middle = (sizes[(len(sizes) - 1) // 2] + sizes[len(sizes) // 2]) / 2
-    return float(sizes[-1] / middle)
+def _outliers(x):
+    """max |x| ÷ median |x| of every sequence [B, n, d]."""
+    sizes = x.abs().flatten(1).cpu().numpy()
+    count = sizes.shape[1]
+    middle = [(count - 1) // 2, count // 2]  # of an even count the mean of the middle two
+    halves = np.partition(sizes, middle, axis=1)[:, middle].astype(np.float64)
+    return sizes.max(axis=1) / halves.mean(axis=1)
 
 
 def measure(seen, sequences=8):
@@ -46,7 +51,7 @@ def measure(seen, sequences=8):
             together = numbers((unit.sum(dim=1).double() ** 2).sum(dim=-1))
             similarity = (together - length) / (length * (length - 1)) if length > 1 else np.full(len(state), np.nan)
             numbers_of = (similarity, [_effective_rank(one) for one in state[:ranked]],
-                          [_outlier(one) for one in state], norms.max(axis=1) / norms.mean(axis=1))
+                          _outliers(state), norms.max(axis=1) / norms.mean(axis=1))
         for i, of_sequences in enumerate(numbers_of):
             values[k, i] = mean_of_sequences(np.asarray(of_sequences, dtype=np.float64))
     arrays = {}

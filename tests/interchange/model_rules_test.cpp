@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What the files of the field have that no documentation states: prefixes, ties, biases, keys, shards.
+#include "core/base/error.h"
+#include "core/interchange/config_reader.h"
+#include "core/interchange/model_folder.h"
+#include "tests/interchange/sample_models.h"
+#include "tests/support/test_main.h"
+
+#include <QDir>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+using namespace normscope;
+using sample::imported, sample::ModelFile, sample::with_config;
+
+namespace {
+
+QString line_of(const ModelFile& file) {
+    return QString::fromStdString(sample::rejected_with(file));
+}
+
+bool has_note(const ImportedModel& model, const std::string& text) {
+    return std::any_of(model.notes.begin(), model.notes.end(),
+                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+void write(const QString& path, const void* bytes, std::size_t count) {
+    std::ofstream(path.toStdString(), std::ios::binary)
+        .write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
+}
+void write(const QString& path, const std::string& text) {
+    write(path, text.data(), text.size());
+}
+
+/// The sample LLaMA in two shards with their index.
+void write_shards(const QDir& folder) {
+    auto first = sample::llama_tensors(false);
+    const std::vector second(first.begin() + 10, first.end());
+    first.resize(10);
+    std::string map;
+    const auto put = [&](const char* shard, const auto& tensors) {
+        const sample::Bytes bytes = sample::safetensors(tensors);
+        write(folder.filePath(shard), bytes.data(), bytes.size());
+        for (const auto& [name, shape] : tensors)
+            map += (map.empty() ? "\"" : ",\"") + name + "\":\"" + shard + "\"";
+    };
+    put("model-00001-of-00002.safetensors", first);
+    put("model-00002-of-00002.safetensors", second);
+    write(folder.filePath("model.safetensors.index.json"),
+          R"({"metadata":{"total_size":1},"weight_map":{)" + map + "}}");
+    write(folder.filePath("config.json"), *sample::llama(false).config);
+}
+
+QString problem_of(const QString& path) {
+    try {
+        import_model(path.toStdString());
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+}  // namespace
+
+class ModelRulesTest : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    /// What the tensors are goes before what the configuration says of them.
+    void theFileDecidesOverTheConfiguration() {
+        auto tensors = sample::llama_tensors(true);
+        tensors.emplace_back("lm_head.weight", sample::Shape{7, 8});  // other numbers
+        const ModelFile other{"m.safetensors", sample::safetensors(tensors), sample::llama(true).config};
+        ImportedModel model = imported(other);
+        QVERIFY(!model.recipe.stack.tied_head);
+        QVERIFY(has_note(model, "the head is read as one of its own"));
+        ModelFile same = other;
+        const std::size_t head = same.bytes.size() - 7 * 8 * 4;
+        std::size_t data = 0;
+        std::memcpy(&data, same.bytes.data(), 8);
+        std::copy_n(same.bytes.begin() + static_cast<std::ptrdiff_t>(8 + data), 7 * 8 * 4,
+                    same.bytes.begin() + static_cast<std::ptrdiff_t>(head));
+        model = imported(same);
+        QVERIFY(model.recipe.stack.tied_head && !has_note(model, "head"));
+
+        const ModelFile headless{"m.safetensors", sample::safetensors(sample::llama_tensors(true)),
+                                 sample::llama(false).config};
+        model = imported(headless);
+        QVERIFY(model.recipe.stack.tied_head);
+        QVERIFY(has_note(model, "the head is tied to model.embed_tokens.weight"));
+
+        auto alias = sample::llama_tensors(true);
+        alias.front().first = "lm_head.weight";
+        model = imported({"m.safetensors", sample::safetensors(alias), sample::llama(true).config});
+        QVERIFY(has_note(model, "tied again"));
+        QCOMPARE(model.weights.front(), imported(sample::llama(true)).weights.front());
+    }
+
+    void namesAreReadWithoutWhatWrappersAdd() {
+        const ImportedModel plain = imported(sample::llama(false));
+        for (const std::string prefix : {"_orig_mod.", "module.", "module._orig_mod.", "model."}) {
+            auto tensors = sample::llama_tensors(false);
+            for (auto& [name, shape] : tensors) name.insert(0, prefix);
+            const ImportedModel model =
+                imported({"m.safetensors", sample::safetensors(tensors), sample::llama(false).config});
+            QCOMPARE(model.weights, plain.weights);
+            QVERIFY(has_note(model, "names were read without"));
+        }
+        auto inner = sample::llama_tensors(false);
+        for (auto& [name, shape] : inner)
+            if (const auto at = name.find("self_attn."); at != std::string::npos)
+                name.insert(at, "_orig_mod.");
+        QCOMPARE(imported({"m.safetensors", sample::safetensors(inner), sample::llama(false).config}).weights,
+                 plain.weights);
+        auto twice = sample::llama_tensors(false);
+        twice.emplace_back("module.model.norm.weight", sample::Shape{8});
+        QVERIFY(line_of({"m.safetensors", sample::safetensors(twice), sample::llama(false).config})
+                    .contains("the name of another tensor"));
+    }
+
+    void tensorsNextToTheModelAreNamed() {
+        auto tensors = sample::llama_tensors(false);
+        tensors.emplace_back("v_head.summary.weight", sample::Shape{1, 8});
+        tensors.emplace_back("x.scale", sample::Shape{4});
+        ModelFile file{"m.safetensors", sample::safetensors(tensors), sample::llama(false).config};
+        QVERIFY(has_note(imported(file), "v_head.summary.weight (a value head of TRL), x.scale"));
+        tensors.emplace_back("model.layers.0.extra.weight", sample::Shape{4});
+        file.bytes = sample::safetensors(tensors);
+        QVERIFY(line_of(file).contains("model.layers.0.extra.weight"));
+        auto empty = sample::llama_tensors(false);
+        empty.back().second = {0};
+        file.bytes = sample::safetensors(empty);
+        QVERIFY(line_of(file).contains("ZeRO-3"));
+    }
+
+    void everyUseOfBiasesIsRead_data() {
+        QTest::addColumn<QString>("type");
+        QTest::addColumn<QStringList>("biases");
+        QTest::addColumn<QString>("attention_bias");
+        const auto row = [](const char* name, const char* type, const QStringList& biases, const char* word) {
+            QTest::newRow(name) << type << biases << word;
+        };
+        const QStringList qkv{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
+        row("qwen2", "qwen2", qkv, "qkv");
+        row("llama, not stated", "llama", qkv, "qkv");
+        row("attention", "llama", qkv + QStringList{"self_attn.o_proj"}, "on");
+        row("feed-forward map", "llama", {"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}, "off");
+    }
+    void everyUseOfBiasesIsRead() {
+        QFETCH(QString, type);
+        QFETCH(QStringList, biases);
+        QFETCH(QString, attention_bias);
+        auto tensors = sample::llama_tensors(false);
+        for (int l = 0; l < 2; ++l)
+            for (const QString& name : biases) {
+                const std::string weight =
+                    "model.layers." + std::to_string(l) + "." + name.toStdString() + ".weight";
+                for (const auto& [other, shape] : sample::llama_tensors(false))
+                    if (other == weight)
+                        tensors.emplace_back(weight.substr(0, weight.size() - 6) + "bias",
+                                             sample::Shape{shape[0]});
+            }
+        const ModelFile file{
+            "m.safetensors", sample::safetensors(tensors),
+            with_config(sample::llama(false), "\"llama\"", '"' + type.toStdString() + '"').config};
+        const ImportedModel model = imported(file);
+        QCOMPARE(QString(word_of(model.recipe.stack.attention_bias)), attention_bias);
+        QCOMPARE(model.weights.size(), tensors.size());
+    }
+
+    void relativesOfLlamaAreRead() {
+        const auto with = [](const char* type, auto&& change) {
+            auto tensors = sample::llama_tensors(false);
+            change(tensors);
+            return ModelFile{
+                "m.safetensors", sample::safetensors(tensors),
+                with_config(sample::llama(false), "\"llama\"", std::string("\"") + type + '"').config};
+        };
+        const auto add_norms = [](auto& tensors, std::size_t q, std::size_t k) {
+            for (int l = 0; l < 2; ++l) {
+                const std::string layer = "model.layers." + std::to_string(l) + ".self_attn.";
+                tensors.emplace_back(layer + "q_norm.weight", sample::Shape{q});
+                tensors.emplace_back(layer + "k_norm.weight", sample::Shape{k});
+            }
+        };
+        const ImportedModel qwen3 = imported(with("qwen3", [&](auto& tensors) { add_norms(tensors, 4, 4); }));
+        QCOMPARE(qwen3.recipe.stack.qk_norm, QkNorm::Head);
+        const ImportedModel olmo2 = imported(with("olmo2", [&](auto& tensors) {
+            for (auto& [name, shape] : tensors) {
+                const auto replace = [&name = name](const char* what, const char* with_what) {
+                    const auto at = name.find(what);
+                    if (at == std::string::npos) return false;
+                    name.replace(at, std::strlen(what), with_what);
+                    return true;
+                };
+                if (!replace("post_attention_layernorm", "post_feedforward_layernorm"))
+                    replace("input_layernorm", "post_attention_layernorm");
+            }
+            add_norms(tensors, 8, 4);
+        }));
+        QCOMPARE(olmo2.recipe.stack.scheme, Scheme::Output);
+        QCOMPARE(olmo2.recipe.stack.qk_norm, QkNorm::Full);
+        const ImportedModel plain = imported(sample::llama(false));
+        const ImportedModel phi3 = imported(with("phi3", [](auto& tensors) {
+            decltype(sample::llama_tensors(false)) fused;
+            for (const auto& [name, shape] : tensors) {
+                const auto layer = name.substr(0, name.find("self_attn."));
+                if (name.ends_with("q_proj.weight"))
+                    fused.emplace_back(layer + "self_attn.qkv_proj.weight", sample::Shape{16, 8});
+                else if (name.ends_with("gate_proj.weight"))
+                    fused.emplace_back(name.substr(0, name.find("mlp.")) + "mlp.gate_up_proj.weight",
+                                       sample::Shape{12, 8});
+                else if (!name.ends_with("k_proj.weight") && !name.ends_with("v_proj.weight") &&
+                         !name.ends_with("up_proj.weight"))
+                    fused.emplace_back(name, shape);
+            }
+            tensors = fused;
+        }));
+        QCOMPARE(phi3.weights.size(), plain.weights.size());
+        for (std::size_t i = 0; i < plain.weights.size(); ++i)
+            QCOMPARE(phi3.weights[i].shape, plain.weights[i].shape);
+    }
+
+    /// Every key that is known to change nothing, and those that are off.
+    void keysWithoutEffectAreListed() {
+        const std::string present = *sample::llama(false).config;
+        std::string keys = "{";
+        for (const KnownConfigKey& known : known_config_keys()) {
+            const std::string key = std::string("\"") + known.key + "\":";
+            const bool read = key == "\"pretraining_tp\":" || key == "\"use_sliding_window\":" ||
+                              key == "\"max_sequence_length\":";
+            if (!read && present.find(key) == std::string::npos) keys += key + "1,";
+        }
+        ModelFile file =
+            with_config(sample::llama(false), "{",
+                        keys + R"("_attn_implementation_autoset":true,"unsloth_version":"1",)"
+                               R"("layer_types":["full_attention","full_attention"],"sliding_window":5,)"
+                               R"("logit_scale":1.0,"colour":"red",)");
+        const ImportedModel model = imported(file);
+        QVERIFY(has_note(model, "unknown keys, ignored: colour"));
+        QVERIFY(has_note(model, "torch_dtype") && has_note(model, "logit_scale") &&
+                has_note(model, "unsloth_version"));
+        for (const char* scaling :
+             {R"({"type":"linear","factor":1.0})", "null", R"({"type":"default","factor":8})"})
+            QCOMPARE(line_of(with_config(sample::llama(false), "\"rope_scaling\":null",
+                                         std::string("\"rope_scaling\":") + scaling)),
+                     "accepted");
+        const QString llama3 = line_of(with_config(sample::llama(false), "\"rope_scaling\":null",
+                                                   R"("rope_scaling":{"rope_type":"llama3","factor":8.0})"));
+        QVERIFY2(llama3.contains("rope_scaling: type \"llama3\"") && !llama3.contains("\\"),
+                 qPrintable(llama3));
+    }
+
+    void newerPlaceOfTheRotaryBaseGoesBefore() {
+        const ModelFile file = with_config(
+            sample::llama(false), "{",
+            R"({"rope_theta":10000.0,"rope_parameters":{"rope_type":"default","rope_theta":500000.0},)");
+        QCOMPARE(imported(file).recipe.stack.rope_base, 500000.0);
+    }
+
+    void shardsAreOneModel() {
+        QTemporaryDir temporary;
+        const QDir folder(temporary.path());
+        write_shards(folder);
+        QVERIFY(is_model_folder(temporary.path().toStdString()));
+        const ImportedModel of_folder = import_model(temporary.path().toStdString());
+        const ImportedModel of_index =
+            import_model(folder.filePath("model.safetensors.index.json").toStdString());
+        QCOMPARE(of_folder.weights.size(), imported(sample::llama(false)).weights.size());
+        QCOMPARE(of_folder.weights, of_index.weights);
+
+        const QString second = folder.filePath("model-00002-of-00002.safetensors");
+        const sample::Bytes elsewhere = sample::safetensors({{"model.embed_tokens.weight", {7, 8}}});
+        QFile kept(second);
+        QVERIFY(kept.open(QIODevice::ReadOnly));
+        const QByteArray whole = kept.readAll();
+        write(second, elsewhere.data(), elsewhere.size());
+        QVERIFY2(problem_of(temporary.path()).contains("not in the shard that the index names"),
+                 qPrintable(problem_of(temporary.path())));
+        QVERIFY(QFile::remove(second));
+        const QString missing = problem_of(temporary.path());
+        QVERIFY2(missing.contains("model-00002-of-00002.safetensors: is missing, with 11 tensors"),
+                 qPrintable(missing));
+        write(second, whole.constData(), static_cast<std::size_t>(whole.size()));
+        QCOMPARE(problem_of(temporary.path()), "accepted");
+    }
+
+    void whatIsNoModelIsToldAsWhatItIs_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<QString>("word");
+        const auto row = [](const char* name, const QByteArray& content, const char* word) {
+            QTest::newRow(word) << name << content << word;
+        };
+        row("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "Git LFS");
+        row("model.safetensors", "\n<!DOCTYPE html><html></html>", "HTML");
+        row("model.gguf", "GGUF\3\0\0\0", "GGUF");
+        row("model.pth", QByteArray("PK\3\4", 4) + QByteArray(100, '\0'), "pickle");
+        row("model.safetensors", "", "is empty");
+        row("adapter_config.json", "{}", "LoRA adapter");
+        row("pytorch_model.bin", "x", "but pytorch_model.bin");
+        row("notes.doc", "x", "holds no safetensors file");
+    }
+    void whatIsNoModelIsToldAsWhatItIs() {
+        QFETCH(QString, name);
+        QFETCH(QByteArray, content);
+        QFETCH(QString, word);
+        QTemporaryDir temporary;
+        const QDir folder(temporary.path());
+        write(folder.filePath(name), content.constData(), static_cast<std::size_t>(content.size()));
+        const bool by_folder =
+            name == "adapter_config.json" || word.startsWith("but") || word.startsWith("holds");
+        const QString line = problem_of(by_folder ? temporary.path() : folder.filePath(name));
+        QVERIFY2(line.contains(word) && !line.contains('\n'), qPrintable(line));
+    }
+
+    void namesInCapitalsAreRead() {
+        QTemporaryDir temporary;
+        const QDir folder(temporary.path());
+        const ModelFile model = sample::llama(false);
+        write(folder.filePath("MODEL.SAFETENSORS"), model.bytes.data(), model.bytes.size());
+        write(folder.filePath("config.json"), *model.config);
+        QCOMPARE(problem_of(folder.filePath("MODEL.SAFETENSORS")), "accepted");
+        QCOMPARE(problem_of(temporary.path()), "accepted");
+    }
+};
+
+NORMSCOPE_TEST(ModelRulesTest)
+#include "model_rules_test.moc"
