@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Models and trainers of other libraries, where they are installed."""
 
+import contextlib
+import os
+import subprocess
+
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -72,6 +77,62 @@ def test_models(tmp_path, name, attention):
     assert run.recipe["stack"]["scheme"] == SCHEMES.get(name, "pre")
     structure = find_structure(fresh)
     assert structure.sizes["vocab"] == 40 and "other" not in run.probes.updates.labels["groups"]
+
+
+@contextlib.contextmanager
+def in_float64(model):
+    """transformers rounds norms, angles and probabilities to float32 whatever the weights are: not here."""
+    to, as_float, softmax = torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax
+
+    def keep(self, *arguments, **named):
+        narrow = self.dtype == torch.float64 and torch.float32 in (*arguments, *named.values())
+        return self if narrow else to(self, *arguments, **named)
+
+    torch.Tensor.to = keep
+    torch.Tensor.float = lambda self: self if self.dtype == torch.float64 else as_float(self)
+    torch.nn.functional.softmax = lambda x, dim=None, dtype=None: softmax(x, dim=dim)
+    for module in model.modules():
+        if isinstance(getattr(module, "inv_freq", None), torch.Tensor):
+            count = len(module.inv_freq)
+            module.inv_freq = 10000.0 ** -(torch.arange(count, dtype=torch.float64) / count)
+    try:
+        yield
+    finally:
+        torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax = to, as_float, softmax
+
+
+CLI = os.environ.get("NORMSCOPE_CLI")
+IMPORTED = ("GPT2", "Llama", "Qwen2", "Qwen3", "Mistral", "Olmo2", "Phi3")
+
+
+@pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
+@pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-10), ("float32", 1e-6)])
+@pytest.mark.parametrize("name", list(MODELS))
+def test_files_of_transformers(tmp_path, name, dtype, tolerance):
+    """What its classes write is imported exactly, or refused by one line that names a key or a tensor."""
+    model = model_of(name, "eager").to(getattr(torch, dtype)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases and gains too
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    # Of a small file two shards are written where it is told so.
+    model.save_pretrained(tmp_path / "model", max_shard_size="20KB" if dtype == "float64" else "1GB")
+    recipe, weights, text, out = (tmp_path / n for n in ("r.json", "w.h5", "t.h5", "out.h5"))
+    done = subprocess.run([CLI, "import", tmp_path / "model", "--recipe", recipe, "--weights", weights],
+                          capture_output=True, text=True)
+    if name not in IMPORTED:
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "allowed:" in done.stderr, done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    tokens = torch.randint(0, 40, (2, 16))
+    with h5py.File(text, "w") as file:
+        file["tokens"], file["targets"] = tokens.numpy().astype("i4"), tokens.numpy().astype("i4")
+    subprocess.run([CLI, "evaluate", recipe, "--weights", weights, "--tokens", text, "--dtype", dtype, "--out", out],
+                   check=True, capture_output=True)
+    with torch.no_grad(), in_float64(model) if dtype == "float64" else contextlib.nullcontext():
+        theirs = model(input_ids=tokens).logits.double().numpy()
+    with h5py.File(out) as file:
+        ours = file["logits"][()]
+    assert np.abs(ours - theirs).max() <= tolerance * np.abs(theirs).max()
 
 
 def test_trainer(tmp_path):

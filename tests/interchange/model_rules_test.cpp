@@ -256,9 +256,9 @@ class ModelRulesTest : public QObject {
 
     void newerPlaceOfTheRotaryBaseGoesBefore() {
         const ModelFile file = with_config(
-            sample::llama(false), "{",
-            R"({"rope_theta":10000.0,"rope_parameters":{"rope_type":"default","rope_theta":500000.0},)");
-        QCOMPARE(imported(file).recipe.stack.rope_base, 500000.0);
+            sample::llama(false), "\"rope_theta\":500000.0",
+            R"("rope_theta":10000.0,"rope_parameters":{"rope_type":"default","rope_theta":250000.0})");
+        QCOMPARE(imported(file).recipe.stack.rope_base, 250000.0);
     }
 
     void shardsAreOneModel() {
