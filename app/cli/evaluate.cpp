@@ -53,7 +53,7 @@ void add_evaluate(CLI::App& program, Task& task) {
         program.add_subcommand("evaluate", "hidden states, loss and gradients of given weights and tokens");
     command->add_option("RECIPE", options->recipe, "a recipe's path or a preset's name")->required();
     command->add_option("--weights", options->weights, "HDF5 file with /params/NAME")->required();
-    command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n] int32")
+    command->add_option("--tokens", options->tokens, "HDF5 file with /tokens, /targets [B, n], whole numbers")
         ->required();
     command->add_option("--out", options->out, "HDF5 file to write")->required();
     command->add_option("--dtype", options->dtype, "float64 or float32")

@@ -67,10 +67,11 @@ void TrainingControl::play() {
         if (run.resumable()) ended.push_back(run.id);
         if (run.trained() || run.fixed() || act != Act::Train) continue;
         if (run.needsFile())
-            Q_EMIT state_.problem((run.recipe.stack.of_images()
-                                       ? tr("Choose the folder of CIFAR-10's files for %1 first")
-                                       : tr("Choose a text file for %1 first"))
-                                      .arg(QString::fromStdString(run.data->name)));
+            Q_EMIT state_.problem(
+                (run.recipe.stack.of_images() ? tr("Choose the folder of CIFAR-10's files for %1 first")
+                 : run.recipe.train.data.source == DataSource::Tokens ? tr("Choose a token file for %1 first")
+                                                                      : tr("Choose a text file for %1 first"))
+                    .arg(QString::fromStdString(run.data->name)));
         else
             plans.push_back(planOf(run));
     }

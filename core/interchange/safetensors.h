@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/interchange/byte_source.h"
+#include "core/base/byte_source.h"
 #include "core/session/stored_tensor.h"
 
 #include <cstddef>

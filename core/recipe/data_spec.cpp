@@ -4,7 +4,8 @@
 namespace normscope {
 
 namespace {
-constexpr const char* kSources[] = {"markov", "copy", "induction", "text", "images", "cifar10", "external"};
+constexpr const char* kSources[] = {"markov", "copy",    "induction", "text",
+                                    "images", "cifar10", "tokens",    "external"};
 }  // namespace
 
 template <>

@@ -7,23 +7,23 @@
 
 namespace normscope {
 
-/// The source of the data. Text: generated (Markov, Copy, Induction) or the bytes of a file (Text). Images:
-/// generated (Images) or CIFAR-10's files (Cifar10). External: those of another program, which trained the
-/// run and recorded it; nothing can be trained or measured on them here.
-enum class DataSource { Markov, Copy, Induction, Text, Images, Cifar10, External };
+/// The source of the data. Text: generated (Markov, Copy, Induction), the bytes of a file (Text), or files of
+/// token ids (Tokens). Images: generated (Images) or CIFAR-10's files (Cifar10). External: those of another
+/// program, which trained the run and recorded it; nothing can be trained or measured on them here.
+enum class DataSource { Markov, Copy, Induction, Text, Images, Cifar10, Tokens, External };
 inline bool is_of_images(DataSource source) {
     return source == DataSource::Images || source == DataSource::Cifar10;
 }
 
 inline bool is_from_files(DataSource source) {
-    return source == DataSource::Text || source == DataSource::Cifar10;
+    return source == DataSource::Text || source == DataSource::Cifar10 || source == DataSource::Tokens;
 }
 
 /// A recipe's "data".
 struct DataSpec {
     DataSource source = DataSource::Markov;
-    std::string path;       ///< Text: a file; Cifar10: a folder
-    double held_out = 0.1;  ///< Text, and Cifar10 without test_batch.bin: the share, at the end, excluded
+    std::string path;       ///< Text: a file; Cifar10: a folder; Tokens: a file or a folder
+    double held_out = 0.1;  ///< Text, Tokens, and Cifar10 without test_batch.bin: the share, at the end, excluded
                             ///< from training; in (0, 1)
     bool operator==(const DataSpec&) const = default;
 };

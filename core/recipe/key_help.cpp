@@ -114,15 +114,19 @@ constexpr KeyHelp kRows[] = {
     {"stack.layers.ffn.b",
      "The factor b of the branch of the feed-forward map in this layer; absent = as the scheme."},
     {"data.source",
-     "What is learned. Text: generated (markov, copy, induction) or the bytes of a file (text). Images, for "
+     "What is learned. Text: generated (markov, copy, induction), the bytes of a file (text) or files of "
+     "token ids (tokens). Images, for "
      "stack.input patches: generated shapes (images) or CIFAR-10's files (cifar10). external: those of "
      "another program, which recorded the run; it cannot be trained here."},
     {"data.path",
-     "Text: the file whose bytes are the text.\nCIFAR-10: the folder with its binary files, data_batch_1.bin "
+     "Text: the file whose bytes are the text.\nTokens: nanoGPT's or llm.c's .bin, a .npy, or a folder of "
+     "them (those with val in their name are held out).\nCIFAR-10: the folder with its binary files, "
+     "data_batch_1.bin "
      "… "
      "and test_batch.bin."},
     {"data.held_out",
-     "The share of a text file, its end, that is excluded from training and measured as held-out loss; of "
+     "The share of a text or token file, its end, that is excluded from training and measured as held-out "
+     "loss; of "
      "CIFAR-10 only where test_batch.bin is missing."},
     {"batch", "Sequences of a step."},
     {"accumulate", "Micro-batches of a step: their gradients are averaged before the update."},

@@ -75,7 +75,8 @@ void validate(const TrainSpec& s) {
     if (is_from_files(s.data.source) && s.data.path.empty())
         throw InputError("data.path", "is missing",
                          is_of_images(s.data.source) ? "the path of a folder, with data.source cifar10"
-                                                     : "the path of a file, with data.source text");
+                         : s.data.source == DataSource::Tokens ? "the path of a token file or folder"
+                                                               : "the path of a file, with data.source text");
 }
 
 }  // namespace normscope

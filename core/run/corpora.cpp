@@ -13,7 +13,8 @@ std::shared_ptr<const Corpus> Corpora::get(const DataSpec& spec, const StackSpec
     std::erase_if(entries_, [](const Entry& entry) { return entry.corpus.expired(); });
     // The length of images follows from their shape.
     const int context = stack.of_images() ? 0 : stack.context;
-    Entry wanted{spec, context, stack.input, stack.image, {}, {}};
+    const int vocab = spec.source == DataSource::Tokens ? stack.vocab : 0;
+    Entry wanted{spec, context, vocab, stack.input, stack.image, {}, {}};
     if (is_from_files(spec.source)) {
         const bool folder = spec.source == DataSource::Cifar10;
         for (const std::string& file : folder ? Cifar10Images::files(spec.path) : std::vector{spec.path}) {
@@ -26,8 +27,8 @@ std::shared_ptr<const Corpus> Corpora::get(const DataSpec& spec, const StackSpec
         }
     }
     for (const Entry& entry : entries_)
-        if (entry.spec == spec && entry.context == context && entry.input == stack.input &&
-            entry.image == stack.image && entry.files == wanted.files)
+        if (entry.spec == spec && entry.context == context && entry.vocab == vocab &&
+            entry.input == stack.input && entry.image == stack.image && entry.files == wanted.files)
             if (auto corpus = entry.corpus.lock()) return corpus;
     std::shared_ptr<const Corpus> corpus = make_corpus(spec, stack);
     wanted.corpus = corpus;

@@ -20,7 +20,7 @@ class Corpora {
   private:
     struct Entry {
         DataSpec spec;
-        int context = 0;
+        int context = 0, vocab = 0;  ///< vocab: of token files, which are held against it
         StackInput input = StackInput::Tokens;
         ImageSpec image;
         std::string files;  ///< path, moment of writing and size of each; empty where generated

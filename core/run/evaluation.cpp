@@ -173,17 +173,18 @@ Batch read_images(const std::string& path, const StackSpec& stack, const std::st
 Batch read_batch(const std::string& path, const StackSpec& stack, const std::string& group) {
     if (stack.of_images()) return read_images(path, stack, group);
     const auto read = [&](const std::string& object) {
-        FileArray<std::int32_t> array = read_file_array<std::int32_t>(path, object, 2);
+        // 64 bits are the default of NumPy and PyTorch; narrower ones are widened.
+        FileArray<std::int64_t> array = read_file_array<std::int64_t>(path, object, 2);
         if (array.shape[0] < 1 || array.shape[1] < 1 || array.shape[0] > 1 << 20 ||
             array.shape[1] > static_cast<std::size_t>(stack.context))
             throw InputError(
                 path + ": " + object, "has the shape " + shape_text(array.shape),
                 "[B, n] with B from 1 and n from 1 to the context " + std::to_string(stack.context));
-        for (std::int32_t id : array.data)
+        for (const std::int64_t id : array.data)
             if (id < 0 || id >= stack.vocab)
                 throw InputError(path + ": " + object, std::to_string(id) + " is not a token",
                                  "0 … " + std::to_string(stack.vocab - 1));
-        return array;
+        return FileArray<std::int32_t>{array.shape, {array.data.begin(), array.data.end()}};
     };
     FileArray<std::int32_t> tokens = read(group + "/tokens"), targets = read(group + "/targets");
     if (tokens.shape != targets.shape)

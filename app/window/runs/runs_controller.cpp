@@ -343,6 +343,8 @@ void RunsController::showNotices() {
         warned << (run.recipe.stack.of_images()
                        ? tr("Choose the folder of CIFAR-10's files (Data and precision): nothing is measured "
                             "before")
+                   : run.recipe.train.data.source == DataSource::Tokens
+                       ? tr("Choose a token file (Data and precision): nothing is measured before")
                        : tr("Choose a text file (Data and precision): nothing is measured before"));
     if (const QString line = identicalTo(lab_, run); !line.isEmpty()) warned << line;
     if (!run.not_recorded.empty()) warned << QString::fromStdString(run.not_recorded);

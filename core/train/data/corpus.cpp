@@ -8,6 +8,7 @@
 #include "core/train/data/markov.h"
 #include "core/train/data/shape_images.h"
 #include "core/train/data/text.h"
+#include "core/train/data/tokens.h"
 
 #include <cmath>
 #include <string>
@@ -52,13 +53,13 @@ std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec&
     if (spec.source == DataSource::External)
         throw InputError("data.source",
                          "\"external\": the data are in the program that trained and recorded the run",
-                         stack.of_images() ? "images, cifar10" : "markov, copy, induction, text");
+                         stack.of_images() ? "images, cifar10" : "markov, copy, induction, text, tokens");
     if (is_of_images(spec.source) != stack.of_images())
         throw InputError("data.source",
                          std::string(word_of(spec.source)) + " has " +
                              (stack.of_images() ? "no images, which stack.input patches needs"
                                                 : "images, which stack.input tokens cannot read"),
-                         stack.of_images() ? "images, cifar10" : "markov, copy, induction, text");
+                         stack.of_images() ? "images, cifar10" : "markov, copy, induction, text, tokens");
     const int context = stack.context;
     if (context < 1)
         throw InputError("stack.context", std::to_string(context) + " is out of range", "1 and above");
@@ -75,6 +76,8 @@ std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec&
             return std::make_unique<ShapeImages>(stack.image);
         case DataSource::Cifar10:
             return std::make_unique<Cifar10Images>(spec.path, spec.held_out, stack.image);
+        case DataSource::Tokens:
+            return std::make_unique<TokensCorpus>(spec.path, spec.held_out, context, stack.vocab);
         case DataSource::External:
             break;  // above
     }

@@ -37,6 +37,42 @@ std::string read_bytes(const std::string& path) {
     return std::move(bytes).str();
 }
 
+/// InputError for a file that is no text by its first bytes, or by its name and bytes of value 0: training on
+/// them would go on without a word.
+void reject_other_content(const std::string& path, std::string_view bytes) {
+    struct Content {
+        std::string_view begin;
+        const char* what;
+    };
+    using namespace std::string_view_literals;
+    static constexpr Content kKnown[] = {{"\x93NUMPY"sv, "an array of NumPy"},
+                                         {"PAR1"sv, "a Parquet file"},
+                                         {"ARROW1"sv, "an Arrow file"},
+                                         {"PK\3\4"sv, "a zip archive"},
+                                         {"\x1f\x8b"sv, "a gzip archive"},
+                                         {"\x28\xb5\x2f\xfd"sv, "a zstd archive"},
+                                         {"BZh"sv, "a bzip2 archive"},
+                                         {"\xfd"
+                                          "7zXZ"sv,
+                                          "an xz archive"},
+                                         {"\x89HDF"sv, "an HDF5 file"},
+                                         {"GGUF"sv, "a GGUF model"},
+                                         {"\x88\xd8\x34\1"sv, "a token file of llm.c"},
+                                         {"\xa1\xd9\x34\1"sv, "a token file of llm.c"}};
+    for (const Content& known : kKnown)
+        if (bytes.starts_with(known.begin))
+            throw InputError(path, std::string("is ") + known.what + ", no text",
+                             "a text file, or token ids with data.source tokens");
+    const std::string_view head = bytes.substr(0, 65536);
+    const auto zeros = static_cast<std::size_t>(std::count(head.begin(), head.end(), '\0'));
+    const bool named_binary = path.ends_with(".bin") || path.ends_with(".npy") || path.ends_with(".dat");
+    if (zeros > head.size() / 4 || (named_binary && zeros > head.size() / 100))
+        throw InputError(path,
+                         "has " + std::to_string(zeros) + " bytes of value 0 among its first " +
+                             std::to_string(head.size()) + ": token ids or UTF-16, no text in UTF-8",
+                         "a text file, or token ids with data.source tokens");
+}
+
 double byte_entropy(std::string_view bytes) {
     std::array<std::size_t, 256> counts{};
     for (const char byte : bytes) ++counts[static_cast<unsigned char>(byte)];
@@ -77,6 +113,7 @@ TextCorpus::TextCorpus(const std::string& path, double held_out, int context) : 
                          "above 0 and below 1");
     bytes_ = read_bytes(path);
     if (bytes_.empty()) throw InputError(path, "is empty", "");
+    reject_other_content(path, bytes_);
     const std::size_t held =
         static_cast<std::size_t>(std::ceil(held_out * static_cast<double>(bytes_.size())));
     train_size_ = bytes_.size() - held;

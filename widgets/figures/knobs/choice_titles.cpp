@@ -54,6 +54,7 @@ constexpr Title kTitles[] = {
     {"data.source", "text", T("Text file")},
     {"data.source", "images", T("Shapes")},
     {"data.source", "cifar10", "CIFAR-10"},
+    {"data.source", "tokens", T("Token files")},
     {"data.source", "external", T("Another program")},
 };
 

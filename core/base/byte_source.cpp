@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/interchange/byte_source.h"
+#include "core/base/byte_source.h"
 
 #include "core/base/error.h"
 
