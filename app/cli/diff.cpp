@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/json_number.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/strict_json.h"
+#include "core/findings/run_difference.h"
+#include "core/session/session.h"
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+namespace normscope::app {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct DiffOptions {
+    std::string a, b, run_a, run_b;
+    double tolerance = 0;  ///< 0: by the precision of the runs
+    bool json = false;
+};
+
+RunData run_of(const std::string& path, const std::string& id, const char* option) {
+    Session session = open_session(path);
+    std::string ids;
+    for (RunData& run : session.runs) {
+        if (run.id == id || (id.empty() && session.runs.size() == 1)) return std::move(run);
+        ids += (ids.empty() ? "" : ", ") + run.id;
+    }
+    throw InputError(path, id.empty() ? "holds several runs" : "holds no run \"" + id + "\"",
+                     std::string(option) + " with one of " + ids);
+}
+
+ordered_json place_json(const std::optional<DifferentPlace>& place) {
+    if (!place) return nullptr;
+    return {{"step", place->step},
+            {"place", place->place},
+            {"series", place->series},
+            {"layer", place->layer},
+            {"a", json_number(place->a)},
+            {"b", json_number(place->b)},
+            {"relative", json_number(place->relative)}};
+}
+
+std::string result_json(const RunDifference& found) {
+    ordered_json json{{"version", 1},
+                      {"equal", !found.first_bit},
+                      {"tolerance", found.tolerance},
+                      {"steps_compared", found.steps_compared},
+                      {"recipe", ordered_json::array()},
+                      {"first_bit", place_json(found.first_bit)},
+                      {"first", place_json(found.first)},
+                      {"growth", ordered_json::array()},
+                      {"not_compared", found.not_compared}};
+    for (const auto& key : found.recipe)
+        json["recipe"].push_back({{"key", key.key}, {"a", key.a}, {"b", key.b}});
+    for (const auto& at : found.growth)
+        json["growth"].push_back(
+            {{"step", at.step}, {"loss", json_number(at.loss)}, {"stream", json_number(at.stream)}});
+    return json_text(json);
+}
+
+/// Nine digits: the two differ late.
+std::string exact(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
+std::string place_line(const DifferentPlace& place) {
+    return "step " + std::to_string(place.step) + ", " + place.place + ": " + exact(place.a) + " and " +
+           exact(place.b) +
+           (std::isfinite(place.relative) ? ", " + number_text(place.relative) + " relative" : "") + " (" +
+           place.series + ")";
+}
+
+void print(const RunDifference& found) {
+    std::cout << (found.recipe.empty() ? "the recipes are equal\n" : "the recipes differ in\n");
+    for (const auto& key : found.recipe)
+        std::cout << "  " << key.key << ": " << key.a << " and " << key.b << "\n";
+    std::cout << "steps of both: " << found.steps_compared << "\n";
+    for (const std::string& line : found.not_compared) std::cout << "not compared: " << line << "\n";
+    if (!found.first_bit) {
+        std::cout << "no difference in any value that both recorded\n";
+        return;
+    }
+    std::cout << "first difference: " << place_line(*found.first_bit) << "\n";
+    if (found.first)
+        std::cout << "first beyond " << number_text(found.tolerance)
+                  << " relative: " << place_line(*found.first) << "\n";
+    else
+        std::cout << "none beyond " << number_text(found.tolerance) << " relative\n";
+    std::cout << "step  loss of B - loss of A, nat  hidden states, relative\n";
+    for (const auto& at : found.growth)
+        std::cout << at.step << "  " << number_text(at.loss) << "  "
+                  << (std::isnan(at.stream) ? "not sampled" : number_text(at.stream)) << "\n";
+}
+
+int run_diff(const DiffOptions& options) {
+    const RunData a = run_of(options.a, options.run_a, "--run-a"),
+                  b = run_of(options.b, options.run_b, "--run-b");
+    const RunDifference found =
+        difference_of(a, b, options.tolerance > 0 ? options.tolerance : rounding_tolerance(a, b));
+    if (options.json)
+        std::cout << result_json(found) << "\n";
+    else
+        print(found);
+    return kDone;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& program, Task& task) {
+    auto options = std::make_shared<DiffOptions>();
+    auto* command = program.add_subcommand(
+        "diff", "the first step and place at which two runs differ, and how the difference grows");
+    command->add_option("A", options->a, "a recording or a session")->required();
+    command->add_option("B", options->b, "another, or the same session")->required();
+    command->add_option("--run-a", options->run_a, "which run of A, where it holds several");
+    command->add_option("--run-b", options->run_b, "which run of B");
+    command
+        ->add_option("--tolerance", options->tolerance,
+                     "relative difference that counts as rounding; by default 1e-12 for runs in FP64, 1e-6 "
+                     "in FP32, 1e-2 in "
+                     "narrower formats")
+        ->check(CLI::PositiveNumber);
+    command->add_flag("--json", options->json, "one JSON object");
+    command->callback([options, &task] { task = [options] { return run_diff(*options); }; });
+}
+
+}  // namespace normscope::app
