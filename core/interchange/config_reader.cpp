@@ -199,7 +199,7 @@ void ConfigReader::reject(const std::string& key, const std::string& what, const
 }
 
 void ConfigReader::finish(std::vector<std::string>& notes) const {
-    std::vector<std::string> without_effect, unknown, refused;
+    std::vector<std::string> without_effect, unknown, rejected;
     const auto& known = known_config_keys();
     for (const auto& [key, value] : object_.items()) {
         if (read_.count(key) || value.is_null()) continue;
@@ -212,12 +212,12 @@ void ConfigReader::finish(std::vector<std::string>& notes) const {
         else if (neutral(key, value))
             without_effect.push_back(key);
         else
-            refused.push_back(key + " " + json_text(value));
+            rejected.push_back(key + " " + json_text(value));
     }
-    if (!refused.empty())
-        throw InputError(where_ + ": " + listed(refused),
-                         refused.size() == 1 ? "is not known and may change what the model computes"
-                                             : "are not known and may change what the model computes",
+    if (!rejected.empty())
+        throw InputError(where_ + ": " + listed(rejected),
+                         rejected.size() == 1 ? "is not known and may change what the model computes"
+                                              : "are not known and may change what the model computes",
                          "a configuration without, or null");
     if (!without_effect.empty()) notes.push_back("keys without effect: " + listed(without_effect));
     if (!unknown.empty()) notes.push_back("unknown keys, ignored: " + listed(unknown));

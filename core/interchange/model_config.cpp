@@ -139,7 +139,7 @@ StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetenso
     s.vocab = c.integer("vocab_size");
     s.norm.eps = c.real("rms_norm_eps", type == "olmo2" || type == "phi3" ? 1e-5 : 1e-6);
     s.rope_base = rope_base(c, notes);
-    c.find("original_max_position_embeddings");  // of scaled angles, which are refused
+    c.find("original_max_position_embeddings");  // of scaled angles, which are rejected
     require_no_window(c, s.context);
     const std::string layer = found.prefix + "layers.0.";
     read_biases(c, file, layer, type == "qwen2", s);

@@ -10,7 +10,7 @@ namespace normscope {
 
 /// The stack that a Hugging Face (or nanoGPT) config.json describes, completed and valid. Whether there are
 /// biases and whether the head is tied is taken from the tensors; a line in `notes` where the configuration
-/// says otherwise, and lines with the keys that have no effect or are unknown.
+/// states otherwise, and lines with the keys that have no effect or are unknown.
 ///
 /// A key that changes what the model computes in a way no recipe can express (scaled angles, a window that is
 /// narrower than the context, another activation) is rejected by name; so are unknown keys that may

@@ -50,8 +50,9 @@ ImportedModel from_bin(std::span<const std::byte> file, const std::string& path)
         return file.size() >= bytes.size() && std::memcmp(file.data(), bytes.begin(), bytes.size()) == 0;
     };
     if (begins({'P', 'K', 3, 4}) || begins({0x80, 2}))
-        throw InputError(path, "is a pickle of PyTorch, which can hold programs and is not read",
-                         "the same model as .safetensors, or a .bin of llm.c or llama2.c");
+        throw InputError(
+            path, "is a pickle of PyTorch, which can hold programs and is not read",
+            "the same model as .safetensors, or what python -m normscope.convert FILE FOLDER makes of it");
     const bool llm = is_llm_c(file);
     StackWithWeights model = llm ? read_llm_c(file, path) : read_llama2_c(file, path);
     ImportedModel imported;

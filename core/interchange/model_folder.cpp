@@ -135,20 +135,20 @@ ModelFiles of_folder(const fs::path& folder) {
 void reject_other_content(const ByteSource& file, const std::string& where) {
     std::string head(std::min<std::uint64_t>(file.size(), 64), '\0');
     file.read(0, std::as_writable_bytes(std::span(head.data(), head.size())));
-    const auto refuse = [&](const std::string& what, const std::string& allowed) {
+    const auto reject = [&](const std::string& what, const std::string& allowed) {
         throw InputError(where, what, allowed);
     };
-    if (head.empty()) refuse("is empty", kWanted);
+    if (head.empty()) reject("is empty", kWanted);
     if (head.starts_with("version https://git-lfs"))
-        refuse("is a pointer of Git LFS, not the file itself", "the file after git lfs pull");
-    if (head.starts_with("GGUF")) refuse("is a GGUF file", "the same model as safetensors");
+        reject("is a pointer of Git LFS, not the file itself", "the file after git lfs pull");
+    if (head.starts_with("GGUF")) reject("is a GGUF file", "the same model as safetensors");
     if (head.starts_with("PK\3\4") || head.starts_with("\x80\2"))
-        refuse("is a pickle of PyTorch, which can hold programs and is not read",
-               "the same model as .safetensors, or a .bin of llm.c or llama2.c");
+        reject("is a pickle of PyTorch, which can hold programs and is not read",
+               "the same model as .safetensors, or what python -m normscope.convert FILE FOLDER makes of it");
     std::string begin = lower(head);
     begin.erase(0, begin.find_first_not_of(" \t\r\n"));
     if (begin.starts_with("<!doctype") || begin.starts_with("<html"))
-        refuse("is a page of HTML, such as a download that was refused", "the file itself");
+        reject("is a page of HTML, such as a download that was rejected", "the file itself");
 }
 
 bool is_model_folder(const std::string& path) {

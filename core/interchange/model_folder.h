@@ -26,8 +26,8 @@ ModelFiles open_model_files(const std::string& path);
 /// Whether a folder holds a model of safetensors files rather than the runs of a sweep.
 bool is_model_folder(const std::string& path);
 
-/// InputError where the beginning of a file shows that it is something else than its name says: a pointer of
-/// Git LFS, a page of HTML, GGUF, a pickle or an archive of PyTorch.
+/// InputError where the beginning of a file shows that it is something else than its name states: a pointer
+/// of Git LFS, a page of HTML, GGUF, a pickle or an archive of PyTorch.
 void reject_other_content(const ByteSource& file, const std::string& where);
 
 }  // namespace normscope

@@ -120,10 +120,8 @@ constexpr KeyHelp kRows[] = {
      "another program, which recorded the run; it cannot be trained here."},
     {"data.path",
      "Text: the file whose bytes are the text.\nTokens: nanoGPT's or llm.c's .bin, a .npy, or a folder of "
-     "them (those with val in their name are held out).\nCIFAR-10: the folder with its binary files, "
-     "data_batch_1.bin "
-     "… "
-     "and test_batch.bin."},
+     "them. Those with val in their name are held out.\nCIFAR-10: the folder with its binary files, "
+     "data_batch_1.bin … and test_batch.bin."},
     {"data.held_out",
      "The share of a text or token file, its end, that is excluded from training and measured as held-out "
      "loss; of "

@@ -69,7 +69,7 @@ class ModelRulesTest : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    /// What the tensors are goes before what the configuration says of them.
+    /// What the tensors are goes before what the configuration states of them.
     void theFileDecidesOverTheConfiguration() {
         auto tensors = sample::llama_tensors(true);
         tensors.emplace_back("lm_head.weight", sample::Shape{7, 8});  // other numbers
@@ -288,7 +288,7 @@ class ModelRulesTest : public QObject {
         QCOMPARE(problem_of(temporary.path()), "accepted");
     }
 
-    void whatIsNoModelIsToldAsWhatItIs_data() {
+    void whatIsNoModelIsNamedAsWhatItIs_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QByteArray>("content");
         QTest::addColumn<QString>("word");
@@ -305,7 +305,7 @@ class ModelRulesTest : public QObject {
         row("pytorch_model.bin", "x", "but pytorch_model.bin");
         row("notes.doc", "x", "holds no safetensors file");
     }
-    void whatIsNoModelIsToldAsWhatItIs() {
+    void whatIsNoModelIsNamedAsWhatItIs() {
         QFETCH(QString, name);
         QFETCH(QByteArray, content);
         QFETCH(QString, word);

@@ -2,8 +2,10 @@
 // The files on disk after a process was killed at any time, or with a full disk.
 #include "core/base/error.h"
 #include "core/session/checkpoint.h"
+#include "core/session/hdf5.h"
 #include "core/session/recorder.h"
 #include "core/session/recording/recovery.h"
+#include "core/session/recording/settle.h"
 #include "core/session/session.h"
 #include "core/session/validate.h"
 #include "tests/session/sample_run.h"
@@ -58,6 +60,37 @@ class TestKill : public QObject {
     int microseconds(int most) { return std::uniform_int_distribution<>(0, most)(random_); }
 
   private Q_SLOTS:
+    /// The mark of a writer is removed by writing the file a second time, and only when its writer is dead.
+    void aKilledRecordingIsClosedForOtherPrograms() {
+        const std::string file = path("settled.h5");
+        Settled while_written = Settled::NotNeeded;
+        const int code = sample::with_child(
+            [&] {
+                Recorder recorder(file, sample::schema("a"));
+                record_for_ever(recorder, -1);
+                return 0;
+            },
+            [&](int pid) {
+                while (!std::filesystem::exists(file)) ::usleep(200);
+                ::usleep(50'000);
+                while_written = settle_recording(file);
+                ::kill(pid, SIGKILL);
+            });
+        QCOMPARE(code, -SIGKILL);
+        QVERIFY(while_written == Settled::StillWritten);
+        QVERIFY(hdf5::marked_by_writer(file));
+        const RunData before = recover(file);
+        QVERIFY(before.steps.rows() > 0);
+        QVERIFY(settle_recording(file) == Settled::Rewritten);
+        QVERIFY(!hdf5::marked_by_writer(file));
+        const RunData after = recover(file);
+        QCOMPARE(sample::difference(after, before), "");
+        QVERIFY(after.outcome.state == RunState::Interrupted);
+        QVERIFY(validate_session(file).empty());
+        QVERIFY(settle_recording(file) == Settled::NotNeeded);
+        QVERIFY(settle_recording(path("nowhere.h5")) == Settled::NotNeeded);  // reading it states why
+    }
+
     void everythingFlushedSurvives() {
         for (int trial = 0; trial < 30; ++trial) {
             const std::string file = path("run" + std::to_string(trial) + ".h5");

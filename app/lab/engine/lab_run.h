@@ -79,7 +79,7 @@ struct LabRun {
     bool unfinished() const {
         return data->outcome.state == RunState::Running || data->outcome.state == RunState::Paused;
     }
-    /// Another program trained and recorded it: here it is only looked at.
+    /// Another program trained and recorded it: here it is only shown.
     bool external() const { return live.train.data.source == DataSource::External; }
     /// Unaffected by knobs and training: a reference, written by another process, or another program's.
     bool fixed() const { return pinned || followed || external(); }

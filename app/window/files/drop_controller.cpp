@@ -141,8 +141,8 @@ void DropController::take(const QStringList& paths, bool add) {
                 break;
             case Kind::Unknown:
                 Q_EMIT lab_.problem(
-                    tr("%1: what can be dropped are sessions (.h5), recipes (.json), models (.safetensors, "
-                       ".bin), texts (.txt), and folders of a sweep or a model")
+                    tr("%1: is not known. Files: sessions (.h5), recipes (.json), models (.safetensors, "
+                       ".bin), texts (.txt). Folders: of a sweep, of a model")
                         .arg(QFileInfo(path).fileName()));
         }
     }

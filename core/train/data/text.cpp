@@ -38,7 +38,7 @@ std::string read_bytes(const std::string& path) {
 }
 
 /// InputError for a file that is no text by its first bytes, or by its name and bytes of value 0: training on
-/// them would go on without a word.
+/// them would give a run without a warning.
 void reject_other_content(const std::string& path, std::string_view bytes) {
     struct Content {
         std::string_view begin;

@@ -123,9 +123,9 @@ void TokenFile::read_npy() {
 
 /// Of 32-bit ids below 65,536 every second 16-bit value is 0.
 void TokenFile::reject_wide_ids() const {
-    const std::uint64_t looked_at = std::min<std::uint64_t>(count_, 4096);
-    if (looked_at < 8) return;
-    std::vector<std::uint16_t> ids(looked_at);
+    const std::uint64_t checked = std::min<std::uint64_t>(count_, 4096);
+    if (checked < 8) return;
+    std::vector<std::uint16_t> ids(checked);
     file_->read(0, std::as_writable_bytes(std::span(ids)));
     std::size_t odd_zeros = 0, even_zeros = 0;
     for (std::size_t i = 0; i + 1 < ids.size(); i += 2) {

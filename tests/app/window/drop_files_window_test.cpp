@@ -111,7 +111,8 @@ class DropFilesWindowTest : public QObject {
         connect(&b.lab(), &Lab::problem, &b.lab(), [&](const QString& line) { problems << line; });
         drop(b, {write(folder_.filePath("figure.png"), "PNG")}, grid);
         QCOMPARE(problems.size(), 1);
-        QVERIFY2(problems[0].startsWith("figure.png: what can be dropped are"), qPrintable(problems[0]));
+        QVERIFY2(problems[0].startsWith("figure.png: is not known. Files: sessions"),
+                 qPrintable(problems[0]));
         drop(b,
              {write(folder_.filePath("bad.json"),
                     R"({"format": "normscope-recipe", "version": 1, "stack": {"depth": -3}})")},

@@ -28,7 +28,7 @@ constexpr Title kTitles[] = {
     {"stack.activation", "swiglu", "SwiGLU"},
     {"stack.position", "rope", "RoPE"},
     {"stack.qk_norm", "head", T("Per head")},
-    {"stack.attention_bias", "qkv", T("q, k, v")},
+    {"stack.attention_bias", "qkv", T("Q, K, V")},
     {"stack.norm.kind", "layernorm", "LayerNorm"},
     {"stack.norm.kind", "rmsnorm", "RMSNorm"},
     {"stack.branch_scale", "scalar", T("One number")},

@@ -79,7 +79,7 @@ static const KnobSpec kTable[] = {
     {Block, "stack.context", T("Context"), T("context length"),
      {LogInteger, 8, 1024, false, {32, 64, 128, 256, 512}}, ofText},
     {Block, "stack.bias", T("Biases"), T("biases")},
-    {Block, "stack.attention_bias", T("Attn. biases"), T("attention biases")},
+    {Block, "stack.attention_bias", T("QKV biases"), T("attention biases")},
     {Block, "stack.tied_head", T("Tied head"), T("tied head"), {}, ofText},
     {Block, "stack.logit_soft_cap", T("Soft cap"), T("soft cap of the logits"),
      {Log, 1, 100, true, {15, 30, 50}}},

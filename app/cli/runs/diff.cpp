@@ -118,7 +118,8 @@ int run_diff(const DiffOptions& options) {
 void add_diff(CLI::App& program, Task& task) {
     auto options = std::make_shared<DiffOptions>();
     auto* command = program.add_subcommand(
-        "diff", "the first step and place at which two runs differ, and how the difference grows");
+        "diff",
+        "the first step and place at which two runs differ, and how far they are apart at later steps");
     command->add_option("A", options->a, "a recording or a session")->required();
     command->add_option("B", options->b, "another, or the same session")->required();
     command->add_option("--run-a", options->run_a, "which run of A, where it holds several");
