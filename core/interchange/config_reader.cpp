@@ -31,7 +31,7 @@ bool is_full_attention(const json& value) {
 
 /// Whether a value switches off whatever the key is about.
 bool neutral(const std::string& key, const json& value) {
-    if (value.is_null() || value == false || value == "" || value == "default") return true;
+    if (value.is_null() || value == false || value == std::string() || value == "default") return true;
     if ((value.is_array() || value.is_object()) && value.empty()) return true;
     if (key == "layer_types") return is_full_attention(value);
     const bool factor = key.find("scal") != std::string::npos ||
@@ -205,14 +205,13 @@ void ConfigReader::finish(std::vector<std::string>& notes) const {
         if (read_.count(key) || value.is_null()) continue;
         const bool listed_key = std::any_of(known.begin(), known.end(),
                                             [&key = key](const KnownConfigKey& k) { return key == k.key; });
-        if (listed_key || bookkeeping(key))
+        const bool computing = computes(key);
+        if (listed_key || bookkeeping(key) || (computing && neutral(key, value)))
             without_effect.push_back(key);
-        else if (!computes(key))
-            unknown.push_back(key);
-        else if (neutral(key, value))
-            without_effect.push_back(key);
-        else
+        else if (computing)
             rejected.push_back(key + " " + json_text(value));
+        else
+            unknown.push_back(key);
     }
     if (!rejected.empty())
         throw InputError(where_ + ": " + listed(rejected),
