@@ -31,7 +31,8 @@ bool is_full_attention(const json& value) {
 
 /// Whether a value switches off whatever the key is about.
 bool neutral(const std::string& key, const json& value) {
-    if (value.is_null() || value == false || value == std::string() || value == "default") return true;
+    if (value.is_null() || value == false || value == "default") return true;
+    if (value.is_string() && value.get_ref<const std::string&>().empty()) return true;
     if ((value.is_array() || value.is_object()) && value.empty()) return true;
     if (key == "layer_types") return is_full_attention(value);
     const bool factor = key.find("scal") != std::string::npos ||
