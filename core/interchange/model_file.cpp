@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/model_file.h"
 
+#include "core/backend/device.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/interchange/file_bytes.h"
 #include "core/interchange/llama2_c.h"
 #include "core/interchange/llm_c.h"
@@ -63,6 +65,22 @@ ImportedModel from_bin(std::span<const std::byte> file, const std::string& path)
     return imported;
 }
 
+/// The weights are held as float32 or float64: a model that does not fit is rejected before it is read.
+void require_memory(const StackSpec& stack, const Safetensors& file, const std::string& where) {
+    const ParameterTable table(stack);
+    const bool wide = std::any_of(file.tensors().begin(), file.tensors().end(),
+                                  [](const SafetensorsEntry& entry) { return entry.dtype == "F64"; });
+    const double needed = static_cast<double>(table.size()) * (wide ? 8 : 4),
+                 free = static_cast<double>(cpu_device().memory().free);
+    constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+    if (needed > free)
+        throw InputError(where,
+                         "has " + std::to_string(table.size()) + " parameters, " +
+                             number_text(needed / kGiB) + " GiB as " + (wide ? "float64" : "float32") + "; " +
+                             number_text(free / kGiB) + " GiB are free",
+                         "a model that fits");
+}
+
 ImportedModel from_safetensors(ModelFiles model) {
     const std::string& path = model.where;
     ImportedModel imported;
@@ -93,6 +111,7 @@ ImportedModel from_safetensors(ModelFiles model) {
         imported.recipe.stack =
             stack_of_config(*model.config, *found, file, model.config_where, imported.notes);
     }
+    require_memory(imported.recipe.stack, file, path);
     imported.weights = from_foreign(imported.recipe.stack, *found, file, path, imported.notes);
     if (own == file.metadata.end()) imported.recipe.train = training_on(imported.weights);
     return imported;

@@ -135,6 +135,30 @@ def test_files_of_transformers(tmp_path, name, dtype, tolerance):
     assert np.abs(ours - theirs).max() <= tolerance * np.abs(theirs).max()
 
 
+@pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
+@pytest.mark.parametrize("settings", [["stack.block=gpt2"], ["stack.block=llama", "stack.kv_heads=2"],
+                                      ["stack.block=llama", "stack.attention_bias=on"]])
+def test_what_is_exported_loads_in_transformers(tmp_path, settings):
+    run, folder = tmp_path / "run.h5", tmp_path / "model"
+    folder.mkdir()
+    small = ["stack.depth=3", "stack.d_model=32", "stack.heads=4", "stack.context=16", "batch=2"]
+    options = [word for setting in settings + small for word in ("--set", setting)]
+    subprocess.run([CLI, "train", "pre-ln", "--steps", "3", "--out", run, *options], check=True, capture_output=True)
+    subprocess.run([CLI, "export", run, "--out", folder / "model.safetensors"], check=True, capture_output=True)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    recipe, weights, text, out = (tmp_path / n for n in ("r.json", "w.h5", "t.h5", "out.h5"))
+    subprocess.run([CLI, "import", folder, "--recipe", recipe, "--weights", weights], check=True, capture_output=True)
+    tokens = torch.randint(0, model.config.vocab_size, (2, 16))
+    with h5py.File(text, "w") as file:
+        file["tokens"], file["targets"] = tokens.numpy(), tokens.numpy()
+    subprocess.run([CLI, "evaluate", recipe, "--weights", weights, "--tokens", text, "--dtype", "float32", "--out", out],
+                   check=True, capture_output=True)
+    with torch.no_grad():
+        theirs = model(input_ids=tokens).logits.numpy()
+    with h5py.File(out) as file:
+        assert np.abs(file["logits"][()] - theirs).max() <= 2e-6 * np.abs(theirs).max()
+
+
 def test_trainer(tmp_path):
     from normscope.callbacks.trainer import NormscopeCallback
 

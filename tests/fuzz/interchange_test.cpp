@@ -5,11 +5,15 @@
 #include "core/base/error.h"
 #include "core/interchange/model_file.h"
 #include "core/model/parameters.h"
+#include "core/train/data/tokens.h"
 #include "tests/interchange/sample_models.h"
 #include "tests/support/test_main.h"
 
+#include <QDir>
+#include <QTemporaryDir>
 #include <QtTest>
 #include <cstring>
+#include <fstream>
 #include <random>
 
 using namespace normscope;
@@ -18,7 +22,11 @@ using sample::ModelFile;
 
 namespace {
 
-constexpr int kCasesASeed = 3000;
+/// Of each seed; NORMSCOPE_FUZZ_CASES for long runs.
+int cases() {
+    const int given = qEnvironmentVariableIntValue("NORMSCOPE_FUZZ_CASES");
+    return given > 0 ? given : 3000;
+}
 
 using Random = std::mt19937_64;  // its sequence is fixed by the standard
 
@@ -155,12 +163,111 @@ void read(const ModelFile& file, Tally& tally) {
     }
 }
 
+/// 400 tokens below 300 in every format.
+std::vector<Bytes> token_files() {
+    const auto packed = [](auto zero, std::vector<std::int32_t> header) {
+        Bytes bytes;
+        const auto append = [&](auto value) {
+            bytes.resize(bytes.size() + sizeof value);
+            std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+        };
+        for (const std::int32_t value : header) append(value);
+        for (int i = 0; i < 400; ++i) append(static_cast<decltype(zero)>(i * 7 % 300));
+        return bytes;
+    };
+    const auto header = [](std::int32_t magic) {
+        std::vector<std::int32_t> values(256);
+        values[0] = magic, values[1] = 1, values[2] = 400;
+        return values;
+    };
+    const auto npy = [](const std::string& type, const Bytes& data) {
+        std::string text = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (400,), }";
+        text.resize(118, ' ');
+        Bytes bytes = bytes_of(std::string("\x93NUMPY\1\0\x76\0", 10) + text);
+        bytes.insert(bytes.end(), data.begin(), data.end());
+        return bytes;
+    };
+    const std::uint16_t narrow = 0;
+    return {packed(narrow, {}), packed(narrow, header(20240520)), packed(std::uint32_t{}, header(20240801)),
+            npy("<u2", packed(narrow, {})), npy("<i8", packed(std::int64_t{}, {}))};
+}
+
 }  // namespace
 
 class FuzzInterchange : public QObject {
     Q_OBJECT
 
+    QTemporaryDir folder_;
+
   private Q_SLOTS:
+    void damagedTokenFiles_data() {
+        QTest::addColumn<int>("seed");
+        const char* names[] = {"nanogpt", "llm.c", "llm.c Llama 3", "npy 16", "npy 64"};
+        for (int i = 0; i < 5; ++i) QTest::newRow(names[i]) << i;
+    }
+    /// A corpus that is accepted serves every batch, or names the token that it does not know.
+    void damagedTokenFiles() {
+        QFETCH(int, seed);
+        const std::vector<Bytes> whole = token_files();
+        const char* ending = seed < 3 ? "x.bin" : "x.npy";
+        const std::string path = folder_.filePath(ending).toStdString();
+        Tally tally;
+        for (int n = 0; n < cases(); ++n) {
+            Random random(static_cast<std::uint64_t>(100 + seed) << 32 | static_cast<std::uint64_t>(n));
+            Bytes bytes = whole[static_cast<std::size_t>(seed)];
+            for (std::uint64_t i = below(random, 4); i > 0; --i)
+                damage(random, bytes, whole[below(random, whole.size())]);
+            std::ofstream(path, std::ios::binary)
+                .write(reinterpret_cast<const char*>(bytes.data()),
+                       static_cast<std::streamsize>(bytes.size()));
+            try {
+                const TokensCorpus corpus(path, 0.2, 8, random() % 2 ? 300 : 0);
+                for (const Batch& batch :
+                     {corpus.train_batch(1, n, 0, 2, 8), corpus.held_out_batch(1, n, 2, 8)})
+                    for (const std::int32_t token : batch.targets)
+                        QVERIFY(token >= 0 && token < corpus.vocab());
+                ++tally.models;
+            } catch (const InputError& error) {
+                QVERIFY2(std::strchr(error.what(), '\n') == nullptr, error.what());
+                ++tally.rejections;
+            }
+        }
+        QVERIFY2(tally.models > cases() / 100, qPrintable(QString::number(tally.models)));
+        QVERIFY2(tally.rejections > cases() / 10, qPrintable(QString::number(tally.rejections)));
+        qInfo("%d corpora, %d rejections", tally.models, tally.rejections);
+    }
+
+    void damagedIndexes() {
+        const QDir folder(folder_.path());
+        const sample::Bytes model = sample::llama(false).bytes;
+        std::ofstream(folder.filePath("model-1.safetensors").toStdString(), std::ios::binary)
+            .write(reinterpret_cast<const char*>(model.data()), static_cast<std::streamsize>(model.size()));
+        std::ofstream(folder.filePath("config.json").toStdString()) << *sample::llama(false).config;
+        std::string map;
+        for (const auto& [name, shape] : sample::llama_tensors(false))
+            map += (map.empty() ? "\"" : ",\"") + name + "\":\"model-1.safetensors\"";
+        const Bytes whole = bytes_of(R"({"metadata":{"total_size":1},"weight_map":{)" + map + "}}");
+        const std::string path = folder.filePath("model.safetensors.index.json").toStdString();
+        Tally tally;
+        for (int n = 0; n < cases() / 4; ++n) {
+            Random random(std::uint64_t{7} << 32 | static_cast<std::uint64_t>(n));
+            Bytes bytes = whole;
+            for (std::uint64_t i = below(random, 3); i > 0; --i) damage(random, bytes, whole);
+            std::ofstream(path, std::ios::binary)
+                .write(reinterpret_cast<const char*>(bytes.data()),
+                       static_cast<std::streamsize>(bytes.size()));
+            try {
+                import_model(path);
+                ++tally.models;
+            } catch (const InputError& error) {
+                QVERIFY2(std::strchr(error.what(), '\n') == nullptr, error.what());
+                ++tally.rejections;
+            }
+        }
+        QVERIFY(tally.models > 0 && tally.rejections > cases() / 16);
+        qInfo("%d models, %d rejections", tally.models, tally.rejections);
+    }
+
     void damagedFiles_data() {
         QTest::addColumn<int>("seed");
         const char* names[] = {"gpt2",     "nanogpt",         "llama", "llama tied",
@@ -176,7 +283,7 @@ class FuzzInterchange : public QObject {
         Tally tally;
         read(whole, tally);
         QCOMPARE(tally.models, 1);
-        for (int n = 0; n < kCasesASeed; ++n) {
+        for (int n = 0; n < cases(); ++n) {
             Random random(static_cast<std::uint64_t>(seed) << 32 | static_cast<std::uint64_t>(n));
             ModelFile file = whole;
             const ModelFile& other = seeds[below(random, std::size(seeds))];
@@ -194,8 +301,8 @@ class FuzzInterchange : public QObject {
             if (QTest::currentTestFailed()) qFatal("case %d of seed %d", n, seed);
         }
         // Both ends are reached: damage to numbers alone leaves a model, most other damage none.
-        QVERIFY2(tally.models > kCasesASeed / 100, qPrintable(QString::number(tally.models)));
-        QVERIFY2(tally.rejections > kCasesASeed / 3, qPrintable(QString::number(tally.rejections)));
+        QVERIFY2(tally.models > cases() / 100, qPrintable(QString::number(tally.models)));
+        QVERIFY2(tally.rejections > cases() / 3, qPrintable(QString::number(tally.rejections)));
         qInfo("%d models, %d rejections", tally.models, tally.rejections);
     }
 };

@@ -2,6 +2,7 @@
 #include "core/train/data/token_file.h"
 
 #include "core/base/error.h"
+#include "core/base/strict_json.h"
 
 #include <algorithm>
 #include <array>
@@ -100,9 +101,9 @@ void TokenFile::read_npy() {
                                {"'<i2'", 2, true},  {"'<i4'", 4, true},  {"'<i8'", 8, true}};
     const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes),
                                      [&](const Type& t) { return type.starts_with(t.word); });
+    const std::string word = type.substr(0, type.find(',')), extent = shape.substr(0, shape.find(')') + 1);
     if (known == std::end(kTypes))
-        throw InputError(path_, "holds " + type.substr(0, type.find(',')),
-                         "whole numbers of 16, 32 or 64 bits");
+        throw InputError(path_, "holds " + quoted(word), "whole numbers of 16, 32 or 64 bits");
     width_ = known->width;
     signed_ = known->with_sign;
     begin_ = at + length;
@@ -110,8 +111,7 @@ void TokenFile::read_npy() {
     char comma = 0, bracket = 0;
     if (std::sscanf(shape.c_str(), "(%llu%c%c", &count, &comma, &bracket) != 3 || comma != ',' ||
         bracket != ')')
-        throw InputError(path_, "has the shape " + shape.substr(0, shape.find(')') + 1),
-                         "one axis of tokens");
+        throw InputError(path_, "has the shape " + quoted(extent), "one axis of tokens");
     count_ = count;
     if (count_ > size / static_cast<std::uint64_t>(width_) ||
         begin_ + count_ * static_cast<std::uint64_t>(width_) != size)

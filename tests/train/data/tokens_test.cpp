@@ -137,9 +137,9 @@ class TokensTest : public QObject {
             "states 300 tokens");
         row("short npy", put("short.npy", npy("<u2", "300,", packed<std::uint16_t>(counting(200)))), 0,
             "states 300 tokens");
-        row("floats", put("f.npy", npy("<f4", "200,", packed<float>(counting(200)))), 0, "holds '<f4'");
+        row("floats", put("f.npy", npy("<f4", "200,", packed<float>(counting(200)))), 0, "holds \"'<f4'\"");
         row("two axes", put("2.npy", npy("<u2", "10, 20", packed<std::uint16_t>(counting(200)))), 0,
-            "has the shape (10, 20)");
+            "has the shape \"(10, 20)\"");
         row("no npy", put("t.npy", "some text that is long enough"), 0, "is no .npy file");
         row("text", put("t.txt", std::string(500, 'a')), 0, "no token file by its name");
         row("too few", put("few.bin", packed<std::uint16_t>(counting(20))), 0, "held out has 2 tokens");
