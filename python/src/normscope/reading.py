@@ -141,7 +141,19 @@ class Run:
         return f"<Run {self.id} {self.name!r}: {self.state}, probes {', '.join(self.probes)}>"
 
 
-class Probes(Mapping):
+class _ByAttribute(Mapping):
+    """entries.name is entries["name"]"""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as missing:
+            raise AttributeError(missing.args[0]) from None
+
+
+class Probes(_ByAttribute):
     """probes["growth"] or probes.growth"""
 
     def __init__(self, group):
@@ -152,14 +164,6 @@ class Probes(Mapping):
             raise KeyError(f"{name}: not measured; this run has {', '.join(self._group) or 'none'}")
         return Probe(name, self._group[name])
 
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as missing:
-            raise AttributeError(missing.args[0]) from None
-
     def __iter__(self):
         return iter(self._group)
 
@@ -167,7 +171,7 @@ class Probes(Mapping):
         return len(self._group)
 
 
-class Probe(Mapping):
+class Probe(_ByAttribute):
     """probe["rms"] or probe.rms is a Series; probe.labels has the names of its sites, places, groups."""
 
     def __init__(self, name, group):
@@ -184,14 +188,6 @@ class Probe(Mapping):
         if name not in self.arrays:
             raise KeyError(f"{name}: the probe {self.id} has {', '.join(self.arrays)}")
         return Series(self, name)
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as missing:
-            raise AttributeError(missing.args[0]) from None
 
     def __iter__(self):
         return iter(self.arrays)
