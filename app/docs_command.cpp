@@ -87,7 +87,7 @@ Page panelsPage() {
 
 Page programPage(const CLI::App& window) {
     std::string page = paragraph("The program of the window, and its commands that need no display.");
-    page += heading(2, "normscope") + paragraph("`normscope [SESSION.h5|SWEEP]` opens the window.") +
+    page += heading(2, "normscope") + paragraph("`normscope [SESSION.h5|FOLDER]` opens the window.") +
             options_table(window);
     page += heading(2, "normscope figure") + paragraph("One figure of recorded runs, without a window.") +
             figureOptions();

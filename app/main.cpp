@@ -9,6 +9,7 @@
 #include "app/window/state_controller.h"
 #include "app/window/studies/sweep_controller.h"
 #include "app/window_options.h"
+#include "core/interchange/model_folder.h"
 #include "widgets/common/settings.h"
 
 #include <unistd.h>
@@ -81,7 +82,9 @@ int run(int argc, char** argv) {
     window.show();
     window.state()->start(options.from_start || !options.session.empty());
     const QString session = QString::fromStdString(options.session);
-    if (!options.session.empty() && std::filesystem::is_directory(options.session))
+    if (normscope::is_model_folder(options.session))
+        window.files()->confirmAndOpen(session);
+    else if (!options.session.empty() && std::filesystem::is_directory(options.session))
         window.sweeps()->open(session);
     else if (!options.session.empty())
         window.files()->openSession(session);

@@ -73,7 +73,7 @@ void addWindowOptions(CLI::App& cli, WindowOptions& options, std::string& size) 
 std::optional<int> readWindowOptions(int argc, char** argv, WindowOptions& options) {
     CLI::App cli{
         "Normscope: a laboratory for transformer training stability\n\n"
-        "normscope [SESSION.h5|SWEEP]  opens the window; SWEEP is the folder of a sweep\n"
+        "normscope [SESSION.h5|FOLDER] opens the window; FOLDER is that of a sweep or of a model\n"
         "normscope figure --help       renders one figure without a display\n"
         "normscope preflight --help    a report of a stack at step 0, without a display"};
     std::string size = "1440x900";
