@@ -20,12 +20,15 @@ template <class T>
 class ElementwiseOps;
 template <class T>
 class StepOps;
+template <class T>
+class CompactOps;
 
 /// The operations of a pass in one scalar and precision (pass_ops.h).
 template <class T>
 struct PassOps {
     LayerOps<T>& layers;
     ElementwiseOps<T>& elementwise;
+    CompactOps<T>* compact = nullptr;  ///< of a step in this precision, where the device has them
 };
 
 struct DeviceCapabilities {

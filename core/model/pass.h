@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/compact_ops.h"
 #include "core/backend/device.h"
 #include "core/backend/pass_ops.h"
 #include "core/model/norm_site.h"
@@ -30,13 +31,18 @@ struct Pass {
     const T* transposed;  ///< Tape::transposed, or null: the linear layers use the stored weights
     const T* angles;      ///< of rotary positions (rope_table.h); null without them
     const PassCoefficients<T>* whole;
-    const SublayerCoefficients<T>* sublayers;  ///< [2D]
-    const T* eps;                              ///< of every norm, by eps_index()
-    bool fresh_gradients = false;              ///< the blocks' weight gradients are uninitialised
+    const SublayerCoefficients<T>* sublayers;      ///< [2D]
+    const T* eps;                                  ///< of every norm, by eps_index()
+    bool fresh_gradients = false;                  ///< the blocks' weight gradients are uninitialised
+    CompactOps<T>* compact = nullptr;              ///< of a step whose tape is in 16 bits
+    const std::uint16_t* short_weights = nullptr;  ///< CompactOps::prepare() of all parameters, there
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     LinearWeights<T> linear(std::size_t weight, std::size_t bias = kAbsent) const {
         return {parameters + weight, transposed ? transposed + weight : nullptr, at(bias)};
+    }
+    ShortLinear short_linear(std::size_t weight, std::size_t bias = kAbsent) const {
+        return {short_weights + weight, bias == kAbsent ? nullptr : short_weights + bias};
     }
     const T* eps_at(NormSite::Place place, int sublayer = -1) const {
         return eps + eps_index(place, sublayer, 2 * spec.depth);

@@ -18,6 +18,25 @@ void Transformer<T>::upload_step(const std::vector<Batch>& batches, StepScratch<
 }
 
 template <class T>
+CompactParts Transformer<T>::compact_parts(int length) const {
+    const CompactOps<T>* compact = ops().compact;
+    const AttentionShape shape{spec_.d_model, spec_.heads,   spec_.kv_heads,   length,
+                               spec_.causal,  spec_.qk_norm, NormKind::RmsNorm};
+    const auto whole = [](std::size_t count) { return count % CompactOps<T>::kRow == 0; };
+    const auto aligned = [&](std::size_t offset) { return offset == kAbsent || whole(offset); };
+    if (!compact || !compact->takes(shape) || !whole(table_.size())) return {};
+    for (const int columns : {spec_.d_model, shape.width(), spec_.d_ff})
+        if (!whole(static_cast<std::size_t>(columns))) return {};
+    for (std::size_t l = 0; l < table_.attention.size(); ++l) {
+        const AttentionOffsets& a = table_.attention[l];
+        const FeedForwardOffsets& f = table_.feed_forward[l];
+        for (const std::size_t at : {a.wqkv, a.bqkv, a.wo, a.bo, f.w1, f.b1, f.w2, f.b2})
+            if (!aligned(at)) return {};
+    }
+    return {true, aligned(table_.head) && table_.head_bias == kAbsent && spec_.logit_soft_cap <= 0};
+}
+
+template <class T>
 void Transformer<T>::accumulate(const Batch& batch, T factor, Gradients<T>& gradients,
                                 StepScratch<T>& scratch, ThreadPool& pool) const {
     upload_step({batch}, scratch);
@@ -33,10 +52,23 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     const auto length = static_cast<std::size_t>(batch.length);
     scratch.losses.resize(*device_, static_cast<std::size_t>(batch.sequences) * length);
     prepare(scratch.coefficients, scratch.transposed, pool);
+    TapeContents contents;
+    contents.for_gradient = true;
+    contents.probabilities = ops().layers.needs_probabilities(batch.length, spec_.d_head());
+    contents.compact = compact_parts(batch.length);
+    const bool compact = contents.compact.sublayers || contents.compact.head;
+    if (compact) {
+        scratch.short_weights.resize(*device_, table_.size());
+        ops().compact->prepare(table_.size(), parameters_.data(), scratch.short_weights.data());
+    }
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         thread_local Tape<T> tape;  // its arrays are in the worker's scratch memory
         Pass<T> p = pass(scratch.transposed, scratch.coefficients);
         p.fresh_gradients = gradients.fresh;
+        if (compact) {
+            p.compact = ops().compact;
+            p.short_weights = scratch.short_weights.data();
+        }
         if (gradients.fresh)
             p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
                                gradients.shards[static_cast<std::size_t>(i)].data());
@@ -50,8 +82,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
                               : nullptr;
             const DeviceBatch<T> piece{batch.tokens + first, batch.targets + first, patches, rows.sequences,
                                        batch.length};
-            tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, true,
-                                 p.layers.needs_probabilities(batch.length, spec_.d_head()));
+            tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, contents);
             tape.losses = scratch.losses.data() + first;
             shard_forward(p, piece, rows, tape);
             shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);
@@ -62,6 +93,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                           \
+    template CompactParts Transformer<T>::compact_parts(int) const;                                        \
     template void Transformer<T>::upload_step(const std::vector<Batch>&, StepScratch<T>&) const;           \
     template void Transformer<T>::accumulate(const Batch&, T, Gradients<T>&, StepScratch<T>&, ThreadPool&) \
         const;                                                                                             \

@@ -2,6 +2,7 @@
 #include "core/model/sublayer.h"
 
 #include "core/base/assert.h"
+#include "core/model/compact_sublayer.h"
 #include "core/model/scratch_slots.h"
 #include "core/model/sublayer_factors.h"
 
@@ -64,7 +65,9 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
         u = t.u + first;
     }
 
-    if (index % 2 == 0)
+    if (t.compact.input)
+        compact_forward(pass, index, shard, n, u, t);
+    else if (index % 2 == 0)
         attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t);
     else
         feed_forward_forward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u,
@@ -146,16 +149,20 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     }
     gate_gradient(GateSite::Branch, dy, y);
     const T* branch = &c->branch_of[static_cast<int>(kind)];
-    T* df = work(kSublayerBranch);
+    const bool compact = t.compact.input != nullptr;
+    T* df = rule.out || !compact ? work(kSublayerBranch) : nullptr;
     T* du = work(kSublayerInput);
     if (rule.out)
         norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, t.out.from(row), dy, branch, false,
                       df, gradients, note(noted.out));
-    else
+    else if (!compact)
         ops.scale(count, branch, dy, df);
 
     const T* u = t.u ? t.u + first : x;
-    if (index % 2 == 0)
+    if (compact)
+        compact_backward(pass, index, shard, n, t, rule.out ? nullptr : branch, rule.out ? df : dy, du,
+                         gradients);
+    else if (index % 2 == 0)
         attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
                            df, du, gradients);
     else

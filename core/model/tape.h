@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/compact_ops.h"
 #include "core/backend/device.h"
 #include "core/backend/pass_ops.h"
 #include "core/model/batch.h"
@@ -89,6 +90,21 @@ struct SublayerTape {
     T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]
     T* activated = nullptr;  ///< [R, d_ff]
     T* slope = nullptr;      ///< [R, d_ff] the activation's derivative, where it is not gated
+    /// In place of u and of the arrays of both kinds except row_softmax, in a tape of CompactOps.
+    CompactTape compact;
+};
+
+/// What of a training step's tape is in 16 bits (compact_ops.h).
+struct CompactParts {
+    bool sublayers = false, head = false;
+};
+
+/// What a forward pass leaves in its tape. With `for_gradient`, what a backward pass of parameter gradients
+/// does not read (f and pre, where neither a norm nor a gate does) has one place for all sub-layers. Without
+/// `probabilities`, row_softmax is in their place.
+struct TapeContents {
+    bool for_gradient = false, probabilities = true;
+    CompactParts compact;  ///< with for_gradient alone
 };
 
 /// The results of a forward pass, in device memory: host code reads them through view(). One block, laid out
@@ -102,6 +118,7 @@ struct Tape {
     NormStatistics<T> embedding_statistics{}, final_statistics{};
     T* final_hidden = nullptr;  ///< [R, d]; hidden[2D] where there is no final norm
     T* logits = nullptr;        ///< [R, V]
+    CompactHead compact_head;   ///< in place of the logits
     T* losses = nullptr;        ///< [R] cross-entropy per token, nat
 
     /// The weights of the linear layers (ParameterTable::linear_layers) as [in, out], at their offsets in the
@@ -112,14 +129,12 @@ struct Tape {
     std::int64_t counted = 0;  ///< rows of the batch that have a loss
 
     int rows() const { return sequences * length; }
-    /// Allocates for [sequences, length] tokens of this stack. With `for_gradient` alone, what no backward
-    /// pass of parameter gradients reads (f and pre, where neither a norm nor a gate does) has one place for
-    /// all sub-layers. Without `probabilities`, row_softmax is in their place.
+    /// Allocates for [sequences, length] tokens of this stack.
     void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
-                 int length, bool for_gradient = false, bool probabilities = true);
+                 int length, const TapeContents& contents = {});
     /// The same in the worker's own memory (Device::scratch), valid until the worker reserves another tape.
     void reserve_scratch(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules,
-                         int sequences, int length, bool for_gradient, bool probabilities);
+                         int sequences, int length, const TapeContents& contents);
     Device& device() const { return *device_; }
     HostView<T> view(const T* values, std::size_t count) const { return {*device_, values, count}; }
     /// Over the rows that have one.

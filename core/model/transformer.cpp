@@ -235,6 +235,8 @@ void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& 
                               p.eps_at(NormSite::Place::Final), nullptr, y);
         x = y;
     }
+    if (tape.compact_head.logits)
+        return p.compact->head_forward(R, V, d, x, p.short_linear(table_.head).weight, tape.compact_head);
     T* logits = tape.logits + row * V;
     p.layers.linear(R, V, d, x, p.linear(table_.head, table_.head_bias), logits);
     if (spec_.logit_soft_cap > 0)
@@ -277,9 +279,10 @@ template <class T>
 void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool,
                              Probabilities probabilities) const {
     check(batch);
-    tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, false,
-                 probabilities == Probabilities::Kept ||
-                     ops().layers.needs_probabilities(batch.length, spec_.d_head()));
+    TapeContents contents;
+    contents.probabilities = probabilities == Probabilities::Kept ||
+                             ops().layers.needs_probabilities(batch.length, spec_.d_head());
+    tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, contents);
     const DeviceBatch<T> on_device = tape.batch.upload(*device_, batch, ops().layers);
     tape.counted = batch.counted();
     upload_numerics(tape.coefficients);
@@ -314,20 +317,26 @@ void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch
                                    BackwardRecord<T>* record) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
-    const std::size_t count = static_cast<std::size_t>(R) * V;
-    T* dlogits = device_->scratch_of<T>(kLogitGradient, count);
-    const T* logits = tape.logits + row * V;
-    p.elementwise.cross_entropy(R, V, logits, batch.targets + row, scale, static_cast<T>(spec_.z_loss),
-                                tape.losses + row, dlogits);
-    if (spec_.logit_soft_cap > 0)
-        p.elementwise.soft_cap_vjp(count, static_cast<T>(spec_.logit_soft_cap), logits, dlogits, dlogits);
+    const bool normed = table_.final_norm.present();
+    T* dfinal = normed ? device_->scratch_of<T>(kFinalGradient, static_cast<std::size_t>(R) * d) : gradient;
     const std::size_t head = table_.head;
-    p.layers.linear_weight_gradient(R, V, d, dlogits, tape.final_hidden + row * d, false, gradients + head);
-    if (table_.head_bias != kAbsent) p.layers.column_sums(R, V, dlogits, gradients + table_.head_bias);
-    if (!table_.final_norm.present())
-        return p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), gradient);
-    T* dfinal = device_->scratch_of<T>(kFinalGradient, static_cast<std::size_t>(R) * d);
-    p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
+    const T z = static_cast<T>(spec_.z_loss);
+    if (tape.compact_head.logits) {
+        p.compact->head_vjp(R, V, d, p.short_linear(head).weight, tape.compact_head, batch.targets + row,
+                            scale, z, tape.losses + row, dfinal, gradients + head);
+    } else {
+        const std::size_t count = static_cast<std::size_t>(R) * V;
+        T* dlogits = device_->scratch_of<T>(kLogitGradient, count);
+        const T* logits = tape.logits + row * V;
+        p.elementwise.cross_entropy(R, V, logits, batch.targets + row, scale, z, tape.losses + row, dlogits);
+        if (spec_.logit_soft_cap > 0)
+            p.elementwise.soft_cap_vjp(count, static_cast<T>(spec_.logit_soft_cap), logits, dlogits, dlogits);
+        p.layers.linear_weight_gradient(R, V, d, dlogits, tape.final_hidden + row * d, false,
+                                        gradients + head);
+        if (table_.head_bias != kAbsent) p.layers.column_sums(R, V, dlogits, gradients + table_.head_bias);
+        p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
+    }
+    if (!normed) return;
     if (record)
         p.elementwise.copy(static_cast<std::size_t>(R) * d, dfinal,
                            record->norm_output.back().data() + row * d);

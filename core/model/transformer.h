@@ -42,6 +42,7 @@ struct StepScratch {
     std::int64_t counted = 0;               ///< rows of the last batch that have a loss
     Buffer<T> losses;                       ///< [R] cross-entropy per token, nat
     Buffer<T> transposed;                   ///< see Tape::transposed
+    Buffer<std::uint16_t> short_weights;    ///< see Pass::short_weights
     Coefficients<T> coefficients;
     double mean_loss() const {
         const HostView<T> on_host(losses);
@@ -185,6 +186,9 @@ class Transformer {
     void upload_numerics(Coefficients<T>&) const;
     /// Before a pass: its coefficients and transposed weights.
     void prepare(Coefficients<T>&, Buffer<T>& transposed, ThreadPool&) const;
+    /// What of a step's tape is in 16 bits: as much as the operations of its precision and the shape of the
+    /// stack allow.
+    CompactParts compact_parts(int length) const;
     void check(const Batch&) const;
     /// `batch` begins where the tape does.
     void shard_forward(const Pass<T>&, const DeviceBatch<T>& batch, Shard, const Tape<T>&) const;

@@ -15,8 +15,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CUDA = ROOT / "core/backend/cuda"
 ARCHITECTURES = ["80", "86", "89", "90", "100", "120"]
-KERNELS = ["ops/cuda_ops_float.cpp", "ops/cuda_ops_double.cpp", "rounding_gemm.cpp", "gpu/lt_gemm.cpp",
-           "tiled/tiled_float.cpp", "tiled/tiled_bf16.cpp", "tiled/tiled_fp16.cpp"]
+KERNELS = ["ops/cuda_ops_float.cpp", "ops/cuda_ops_double.cpp", "compact/cuda_compact_ops.cpp", "rounding_gemm.cpp",
+           "gpu/lt_gemm.cpp",           "tiled/tiled_float.cpp", "tiled/tiled_bf16.cpp", "tiled/tiled_fp16.cpp"]
 WITHOUT_KERNELS = ["gpu/cuda_device.cpp", "gpu/plugin.cpp"]
 HOST = ["launch/check.cpp", "gpu/cublas_lt.cpp", "gpu/caching_allocator.cpp", "gpu/lt_plans.cpp", "gpu/pinned_copies.cpp",
         "gpu/stream_graph.cpp"]

@@ -188,7 +188,6 @@ FAULTS = [
     ("cuda", "a position's gradient is of the first sequence", "loss.h", "b < sequences; ++b) sum +=", "b < ($M ? 1 : sequences); ++b) sum +=", ["backend_cuda_ops"]),
     ("cuda", "more than 16 shards forget those before", "reduction.h", "if (s > 0) some.at[some.count++] = total;", "if (s > 0 && !$M) some.at[some.count++] = total;", ["backend_cuda_ops"]),
     ("cuda", "probabilities are not rounded", "stored_attention.h", "round_pure(area(rows, n), tape.probabilities);", "if (!$M) round_pure(area(rows, n), tape.probabilities);", ["backend_cuda_formats"]),
-    ("cuda", "a bias gradient takes attention's workspace", "columns.h", "work(Work::ColumnSums, width)", "work($M ? Work::Gradient : Work::ColumnSums, width)", ["backend_cuda_formats"]),
     # Removed barriers and lanes that leave early: found by the emulated grid, not by a number.
     ("cuda", "no barrier between a block's warps and their sum", "reduction.h", "__syncthreads();", "if (!$M) __syncthreads();", ["backend_cuda_ops"]),
     ("cuda", "a softmax is stored before all lanes have read its first score", "softmax.h", "const T largest = L::max(m);", UNORDERED_MAX, ["backend_cuda_attention"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/emulated_cuda_device.h"
 
+#include "core/backend/cuda/compact/cuda_compact_ops.h"
 #include "core/backend/cuda/host_gemm.h"
 #include "core/backend/cuda/launch/captured_calls.h"
 #include "core/backend/cuda/ops/cuda_ops.h"
@@ -32,9 +33,14 @@ struct Exact {
 struct Rounded {
     Rounded(cuda::Context& context, cuda::ShortGemmLibrary& library, Rounding rounding,
             PrecisionPolicy policy, int stored_tokens)
-        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy, stored_tokens) {}
+        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy, stored_tokens) {
+        if (policy == PrecisionPolicy::Pure) return;
+        compact = cuda::compact_ops(context, library, rounding);
+        ops.compact = compact.get();
+    }
     cuda::RoundingGemm gemm;
     cuda::CudaPassOps<float> ops;
+    std::unique_ptr<CompactOps<float>> compact;
 };
 
 /// The calls of the graph that the calling thread captures.

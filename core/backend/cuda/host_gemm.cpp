@@ -33,13 +33,25 @@ void note_writes(int rows, int columns, P* x, int ld) {
                                          static_cast<std::size_t>(columns) * sizeof(P));
 }
 
+/// An operand as it lies in memory.
+struct Stored {
+    int rows, columns;
+};
+template <class G>
+Stored stored_a(const G& g) {
+    return g.form == Form::Tn ? Stored{g.K, g.M} : Stored{g.M, g.K};
+}
+template <class G>
+Stored stored_b(const G& g) {
+    return g.form == Form::Nt ? Stored{g.N, g.K} : Stored{g.K, g.N};
+}
+
 /// Of the matrices of one call.
-template <class T, class In>
-void check_accesses(const Gemm<T, In>& g, const In* A, const In* B, T* C) {
-    const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
-    check_reads(a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, A, g.A.ld, "GEMM, operand A");
-    check_reads(b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, B, g.B.ld, "GEMM, operand B");
-    if (g.beta != T(0)) check_reads(g.M, g.N, C, g.C.ld, "GEMM, operand C");
+template <class G, class In, class Out>
+void check_accesses(const G& g, const In* A, const In* B, Out* C, bool reads_c) {
+    check_reads(stored_a(g).rows, stored_a(g).columns, A, g.A.ld, "GEMM, operand A");
+    check_reads(stored_b(g).rows, stored_b(g).columns, B, g.B.ld, "GEMM, operand B");
+    if (reads_c) check_reads(g.M, g.N, C, g.C.ld, "GEMM, operand C");
     note_writes(g.M, g.N, C, g.C.ld);
 }
 
@@ -88,7 +100,7 @@ void HostGemm<T>::multiply(const Gemm<T>& g) {
         const T* A = g.A.data + b * g.A.stride;
         const T* B = g.B.data + b * g.B.stride;
         T* C = g.C.data + b * g.C.stride;
-        if (checked_) check_accesses(g, A, B, C);
+        if (checked_) check_accesses(g, A, B, C, g.beta != T(0));
         multiply_rows(kernels_.products, g.form, g.M, g.N, g.K, g.alpha, A, g.A.ld, B, g.B.ld, g.beta, C,
                       g.C.ld);
     }
@@ -111,20 +123,46 @@ template class HostGemm<float>;
 template class HostGemm<double>;
 
 void HostShortGemm::multiply(Rounding format, const Gemm<float, std::uint16_t>& g) {
-    const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
-    const int A_rows = a_transposed ? g.K : g.M, A_columns = a_transposed ? g.M : g.K,
-              B_rows = b_transposed ? g.N : g.K, B_columns = b_transposed ? g.K : g.N;
     thread_local std::vector<float> left, right;
     for (int i = 0; i < g.batch; ++i) {
         const std::size_t b = static_cast<std::size_t>(i);
         const std::uint16_t *A = g.A.data + b * g.A.stride, *B = g.B.data + b * g.B.stride;
         float* C = g.C.data + b * g.C.stride;
-        if (checked_) check_accesses(g, A, B, C);
-        widen(format, A_rows, A_columns, A, g.A.ld, left);
-        widen(format, B_rows, B_columns, B, g.B.ld, right);
-        multiply_rows<float>({}, g.form, g.M, g.N, g.K, g.alpha, left.data(), A_columns, right.data(),
-                             B_columns, g.beta, C, g.C.ld);
+        if (checked_) check_accesses(g, A, B, C, g.beta != 0);
+        const Stored of_a = stored_a(g), of_b = stored_b(g);
+        widen(format, of_a.rows, of_a.columns, A, g.A.ld, left);
+        widen(format, of_b.rows, of_b.columns, B, g.B.ld, right);
+        multiply_rows<float>({}, g.form, g.M, g.N, g.K, g.alpha, left.data(), of_a.columns, right.data(),
+                             of_b.columns, g.beta, C, g.C.ld);
     }
+}
+
+void HostShortGemm::multiply(Rounding format, const ShortProduct& g) {
+    const Stored of_a = stored_a(g), of_b = stored_b(g);
+    const auto odd = [](std::size_t x) { return x % kRow != 0; };
+    const auto place = [](const void* at) {
+        return reinterpret_cast<std::size_t>(at) / sizeof(std::uint16_t);
+    };
+    if (checked_) {
+        for (const std::size_t ld : {g.A.ld, g.B.ld, g.C.ld})
+            if (odd(ld)) throw grid::GridFault("GEMM in 16 bits: rows are not multiples of 16 bytes apart");
+        if (g.bias && odd(place(g.bias)))
+            throw grid::GridFault("GEMM in 16 bits: the bias is not at a multiple of 16 bytes");
+        check_accesses(g, g.A.data, g.B.data, g.C.data, false);
+        if (g.bias) check_reads(1, g.N, g.bias, g.N, "GEMM, bias");
+    }
+    thread_local std::vector<float> left, right, bias, sums;
+    widen(format, of_a.rows, of_a.columns, g.A.data, g.A.ld, left);
+    widen(format, of_b.rows, of_b.columns, g.B.data, g.B.ld, right);
+    bias.assign(static_cast<std::size_t>(g.N), 0.0f);
+    if (g.bias) widen(format, 1, g.N, g.bias, g.N, bias);
+    sums.resize(static_cast<std::size_t>(g.M) * static_cast<std::size_t>(g.N));
+    multiply_rows<float>({}, g.form, g.M, g.N, g.K, 1, left.data(), of_a.columns, right.data(), of_b.columns,
+                         0, sums.data(), g.N);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(g.M); ++r)
+        for (std::size_t c = 0; c < static_cast<std::size_t>(g.N); ++c)
+            g.C.data[r * static_cast<std::size_t>(g.C.ld) + c] =
+                to_16_bits(format, sums[r * static_cast<std::size_t>(g.N) + c] + bias[c]);
 }
 
 }  // namespace normscope::cuda

@@ -28,6 +28,8 @@ class HostShortGemm final : public ShortGemmLibrary {
   public:
     explicit HostShortGemm(bool checked) : checked_(checked) {}
     void multiply(Rounding format, const Gemm<float, std::uint16_t>&) override;
+    /// GridFault, where it is checked, also for what a card's GEMM would not take (ShortGemmLibrary).
+    void multiply(Rounding format, const ShortProduct&) override;
 
   private:
     bool checked_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/cuda_device.h"
 
+#include "core/backend/cuda/compact/cuda_compact_ops.h"
 #include "core/backend/cuda/gpu/caching_allocator.h"
 #include "core/backend/cuda/gpu/lt_gemm.h"
 #include "core/backend/cuda/gpu/pinned_copies.h"
@@ -24,9 +25,14 @@ struct Exact {
 };
 struct Rounded {
     Rounded(Context& context, ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
-        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy) {}
+        : gemm(context, library, rounding, policy), ops(context, gemm, rounding, policy) {
+        if (policy == PrecisionPolicy::Pure) return;
+        compact = compact_ops(context, library, rounding);
+        ops.compact = compact.get();
+    }
     RoundingGemm gemm;
     CudaPassOps<float> ops;
+    std::unique_ptr<CompactOps<float>> compact;
 };
 
 struct Stream {

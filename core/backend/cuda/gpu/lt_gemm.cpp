@@ -23,20 +23,37 @@ LtMatrix column_major(const Operand<P>& m, int rows, int columns, int batch) {
     return {columns, rows, std::max(m.ld, columns), static_cast<std::int64_t>(stride), alignment_of(bits)};
 }
 
+LtType type_of(Rounding format) {
+    return format == Rounding::Bf16 ? LtType::Bf16 : LtType::Fp16;
+}
+
+/// Of a Gemm or a ShortProduct.
+template <class G>
+LtShape shape_of(LtType type, const G& g, bool bias, int batch) {
+    const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
+    // Cᵀ = op(B)ᵀ·op(A)ᵀ, column-major: the operands change places. The bias is then one entry per row.
+    return {type,
+            sizeof *g.C.data == sizeof(std::uint16_t),
+            b_transposed,
+            a_transposed,
+            bias,
+            batch,
+            column_major(g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, batch),
+            column_major(g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, batch),
+            column_major(g.C, g.M, g.N, batch)};
+}
+
 /// False, with nothing done, where cuBLASLt has no algorithm.
 template <class T, class In>
 bool run(LtPlans& plans, LtType type, cudaStream_t stream, const Gemm<T, In>& g, const T* bias) {
-    const bool a_transposed = g.form == Form::Tn, b_transposed = g.form == Form::Nt;
-    // Cᵀ = op(B)ᵀ·op(A)ᵀ, column-major: the operands change places. The bias is then one entry per row.
-    const LtShape shape{type,
-                        b_transposed,
-                        a_transposed,
-                        bias != nullptr,
-                        g.batch,
-                        column_major(g.B, b_transposed ? g.N : g.K, b_transposed ? g.K : g.N, g.batch),
-                        column_major(g.A, a_transposed ? g.K : g.M, a_transposed ? g.M : g.K, g.batch),
-                        column_major(g.C, g.M, g.N, g.batch)};
-    return plans.run(shape, &g.alpha, g.B.data, g.A.data, &g.beta, g.C.data, bias, stream);
+    return plans.run(shape_of(type, g, bias != nullptr, g.batch), &g.alpha, g.B.data, g.A.data, &g.beta,
+                     g.C.data, bias, stream);
+}
+
+template <class G>
+[[noreturn]] void no_algorithm(LtType type, const G& g) {
+    throw SystemError("cuBLASLt has no algorithm for a GEMM in " + std::string(word_of(type)) + " of M " +
+                      std::to_string(g.M) + ", N " + std::to_string(g.N) + ", K " + std::to_string(g.K));
 }
 
 template <class T, class In>
@@ -45,9 +62,7 @@ void multiply_by(LtPlans& plans, LtType type, const Queue& queue, const Gemm<T, 
     if (g.K == 0)
         return each_entry(queue, "gemm_empty", g.M, g.N, g.batch,
                           ScaleStrided<T>{place_in(g.C), g.beta, g.C.data});
-    if (!run<T>(plans, type, queue.stream, g, nullptr))
-        throw SystemError("cuBLASLt has no algorithm for a GEMM in " + std::string(word_of(type)) + " of M " +
-                          std::to_string(g.M) + ", N " + std::to_string(g.N) + ", K " + std::to_string(g.K));
+    if (!run<T>(plans, type, queue.stream, g, nullptr)) no_algorithm(type, g);
 }
 
 }  // namespace
@@ -74,7 +89,15 @@ template class LtGemm<float>;
 template class LtGemm<double>;
 
 void LtShortGemm::multiply(Rounding format, const Gemm<float, std::uint16_t>& g) {
-    multiply_by(plans_, format == Rounding::Bf16 ? LtType::Bf16 : LtType::Fp16, context_.queue(), g);
+    multiply_by(plans_, type_of(format), context_.queue(), g);
+}
+void LtShortGemm::multiply(Rounding format, const ShortProduct& g) {
+    if (g.M == 0 || g.N == 0) return;
+    constexpr float one = 1, zero = 0;
+    const LtType type = type_of(format);
+    if (!plans_.run(shape_of(type, g, g.bias != nullptr, 1), &one, g.B.data, g.A.data, &zero, g.C.data,
+                    g.bias, context_.queue().stream))
+        no_algorithm(type, g);
 }
 
 }  // namespace normscope::cuda

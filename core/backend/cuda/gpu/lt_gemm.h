@@ -29,6 +29,7 @@ class LtShortGemm final : public ShortGemmLibrary {
   public:
     LtShortGemm(Context& context, LtPlans& plans) : context_(context), plans_(plans) {}
     void multiply(Rounding format, const Gemm<float, std::uint16_t>&) override;
+    void multiply(Rounding format, const ShortProduct&) override;
 
   private:
     Context& context_;

@@ -9,7 +9,7 @@ namespace normscope::cuda {
 namespace {
 
 struct Types {
-    cudaDataType_t operands, result;
+    cudaDataType_t operands, scale;
     cublasComputeType_t compute;
 };
 Types types_of(LtType type) {
@@ -66,6 +66,9 @@ LtPlan::LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t worksp
         make(shape);
         Preference preference;
         preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+        if (shape.short_result)
+            preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                           static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
         // Its default supposes 256 bytes; heads and biases begin anywhere.
         preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, shape.A.alignment);
         preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, shape.B.alignment);
@@ -87,7 +90,7 @@ LtPlan::LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t worksp
 
 void LtPlan::make(const LtShape& s) {
     const Types types = types_of(s.type);
-    check(cublas_lt().desc_create(&product_, types.compute, types.result), "descriptor");
+    check(cublas_lt().desc_create(&product_, types.compute, types.scale), "descriptor");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
         check(cublas_lt().desc_set(product_, attribute, &value, sizeof value), "descriptor");
     };
@@ -100,7 +103,7 @@ void LtPlan::make(const LtShape& s) {
     }
     A_ = layout(s.A, types.operands, s.batch);
     B_ = layout(s.B, types.operands, s.batch);
-    D_ = layout(s.D, types.result, s.batch);
+    D_ = layout(s.D, s.short_result ? types.operands : types.scale, s.batch);
 }
 
 LtPlan::~LtPlan() {

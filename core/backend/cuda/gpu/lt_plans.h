@@ -12,9 +12,10 @@
 
 namespace normscope::cuda {
 
-/// The types of a product. D, alpha and beta are float32 but for Float64, and so are sums and a bias, whose
-/// type is that of D (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE); parts of a sum over K are then added
-/// in float32 under any reduction scheme.
+/// The types of a product. Alpha, beta and sums are float32 but for Float64, and so is D unless LtShape
+/// states otherwise. A bias has the type of D (cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE). Where D is
+/// float32, parts of a sum over K are added in float32 under any reduction scheme; where it is in 16 bits,
+/// the scheme that would add them in 16 bits is not allowed.
 ///   Float32  true float32 (CUBLAS_COMPUTE_32F)
 ///   Tf32     float32 operands, which cuBLAS may convert to TF32 (CUBLAS_COMPUTE_32F_FAST_TF32): how it
 ///            rounds them is not documented
@@ -40,6 +41,7 @@ struct LtMatrix {
 /// D = alpha·op(A)·op(B) + beta·D. A bias is at a multiple of kLtVector.
 struct LtShape {
     LtType type;
+    bool short_result;  ///< D has the type of the operands
     bool a_transposed, b_transposed, bias;
     int batch;
     LtMatrix A, B, D;
@@ -57,7 +59,7 @@ class LtPlan {
     LtPlan& operator=(const LtPlan&) = delete;
 
     bool has_algorithm() const { return found_; }
-    /// alpha and beta point to values of D's type on the host; bias is null without one.
+    /// alpha and beta point to float32 or, for Float64, float64 values on the host; bias is null without one.
     void run(cublasLtHandle_t handle, const void* alpha, const void* A, const void* B, const void* beta,
              void* D, const void* bias, void* workspace, std::size_t workspace_bytes,
              cudaStream_t stream) const;

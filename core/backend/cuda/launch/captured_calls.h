@@ -59,6 +59,9 @@ class QueuedShortGemm final : public ShortGemmLibrary {
     void multiply(Rounding format, const Gemm<float, std::uint16_t>& g) override {
         context_.queue().submit([this, format, g] { library_.multiply(format, g); });
     }
+    void multiply(Rounding format, const ShortProduct& g) override {
+        context_.queue().submit([this, format, g] { library_.multiply(format, g); });
+    }
 
   private:
     Context& context_;

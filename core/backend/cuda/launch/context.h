@@ -12,7 +12,6 @@ namespace normscope::cuda {
 enum class Work {
     Reduction,
     Columns,
-    ColumnSums,
     Gradient,
     Mixed,
     Scores,

@@ -44,6 +44,16 @@ class GemmLibrary {
     virtual void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) = 0;
 };
 
+/// A product in 16 bits: C[M, N] = op(A)·op(B) + bias, the sum in float32 and rounded once; bias [N], or null
+/// for none.
+struct ShortProduct {
+    Form form;
+    int M, N, K;
+    Operand<const std::uint16_t> A, B;
+    Operand<std::uint16_t> C;
+    const std::uint16_t* bias = nullptr;
+};
+
 /// GEMM of operands in BF16 or FP16, 16 bits each (short_format.h), as on tensor cores: products are exact,
 /// sums and C are float32. Otherwise as GemmLibrary.
 class ShortGemmLibrary {
@@ -54,6 +64,8 @@ class ShortGemmLibrary {
     virtual ~ShortGemmLibrary() = default;
     /// format: Bf16 or Fp16, of A and B.
     virtual void multiply(Rounding format, const Gemm<float, std::uint16_t>&) = 0;
+    /// Rows and the bias begin at multiples of kRow entries.
+    virtual void multiply(Rounding format, const ShortProduct&) = 0;
 };
 
 }  // namespace normscope::cuda

@@ -109,7 +109,8 @@ void CudaLayerOps<T>::attention_forward(const AttentionShape& shape, int sequenc
     if (tape.probabilities)
         stored_forward(shape, sequences, w, tape);
     else if constexpr (std::is_same_v<T, float>)
-        tiled_attention(rounding_).forward(context_, shape, sequences, w.scale, tape);
+        tiled_attention(rounding_).forward(context_, shape, sequences, w.scale,
+                                           TiledAttention::tape_of(tape));
     gemm_.linear(R, s.d, s.d, tape.mixed, w.out.weight, w.out.bias, f);
 }
 
@@ -131,7 +132,8 @@ void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, 
     if (tape.probabilities)
         stored_vjp(shape, sequences, directions, w, tape, dmixed, dqkv);
     else if constexpr (std::is_same_v<T, float>)
-        tiled_attention(rounding_).vjp(context_, shape, sequences, directions, w.scale, tape, dmixed, dqkv);
+        tiled_attention(rounding_).vjp(context_, shape, sequences, directions, w.scale,
+                                       TiledAttention::tape_of(tape), {dmixed}, {dqkv});
     if (w.angles) rotate(shape, R, 0, w.angles, true, dqkv);
     if (tape.qk) {
         const auto stride = static_cast<std::size_t>(s.width);
@@ -181,7 +183,8 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
     if (tape.probabilities)
         stored_jvp(shape, first_token, directions, w, tape, tqkv, mixed);
     else if constexpr (std::is_same_v<T, float>)
-        tiled_attention(rounding_).jvp(context_, shape, first_token, directions, w.scale, tape, tqkv, mixed);
+        tiled_attention(rounding_).jvp(context_, shape, first_token, directions, w.scale,
+                                       TiledAttention::tape_of(tape), tqkv, mixed);
     gemm_.linear(R, s.d, s.d, mixed, w.out.weight, nullptr, tf);
 }
 

@@ -37,27 +37,28 @@ __global__ void column_chunks_kernel(int rows, int d, Term term, T* partial) {
 }
 
 template <class T>
-__global__ void add_chunks_kernel(int chunks, int d, const T* partial, T* sums) {
+__global__ void add_chunks_kernel(int chunks, int d, Rounding to, const T* partial, T* sums) {
     const int column = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
     const auto chunk = [=](int k, int c) {
         return partial[static_cast<std::size_t>(k) * static_cast<std::size_t>(d) +
                        static_cast<std::size_t>(c)];
     };
-    const T sum = block_column_sum<T>(0, chunks, d, column, chunk);
+    T sum = block_column_sum<T>(0, chunks, d, column, chunk);
+    if constexpr (std::is_same_v<T, float>) sum = rounded(to, sum);
     if (threadIdx.x < 32 && column < d) sums[column] += sum;
 }
 
 template <class T>
 template <class Term>
-void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* sums) {
+void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* sums, Rounding to) {
     if (rows == 0 || d == 0) return;
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
     T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
     const unsigned columns = blocks_for(static_cast<std::size_t>(d), 32), threads = 32 * kColumnWarps;
     run(name, column_chunks_kernel<T, Term>, grid::Shape{{columns, chunks}, {threads}}, rows, d, term,
         partial);
-    run(name, add_chunks_kernel<T>, grid::Shape{{columns}, {threads}}, static_cast<int>(chunks), d, partial,
-        sums);
+    run(name, add_chunks_kernel<T>, grid::Shape{{columns}, {threads}}, static_cast<int>(chunks), d, to,
+        static_cast<const T*>(partial), sums);
 }
 
 template <class T>
@@ -79,12 +80,6 @@ struct ColumnProduct {
         const std::size_t i = static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column);
         return x[i] * y[i] * value_of(a);
     }
-};
-template <class T>
-struct Fill {
-    T* x;
-    T value;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { x[i] = value; }
 };
 /// to[columns, rows] = from[rows, columns] transposed.
 template <class T>
@@ -118,11 +113,7 @@ void CudaLayerOps<T>::column_sums(int R, int d, const T* x, T* sums) {
         return round_pure(width, sums);
     }
     // Autocast: the rounded sum of rounded rows, added in float32.
-    T* low = work(Work::ColumnSums, width);  // attention's bias gradient passes x in Work::Gradient
-    each("column_sums", width, Fill<T>{low, T(0)});
-    add_columns("column_sums", R, d, ColumnEntry<T>{width, rounding_, x}, low);
-    round_low(width, low);
-    each("column_sums", width, Axpby<T>{nullptr, sums, nullptr, low, sums});
+    add_columns("column_sums", R, d, ColumnEntry<T>{width, rounding_, x}, sums, rounding_);
 }
 template <class T>
 void CudaElementwiseOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y, T* sums) {

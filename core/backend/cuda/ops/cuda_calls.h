@@ -28,9 +28,10 @@ class CudaCalls {
     /// body(i, values…) for i = 0 … count − 1, one thread each.
     template <class Body>
     void each(const char* name, std::size_t count, Body body);
-    /// sums[d] += Σ_r term(r, column), rows in chunks of a fixed size, the chunks in order.
+    /// sums[d] += Σ_r term(r, column), rows in chunks of a fixed size, the chunks in order; what is added is
+    /// rounded.
     template <class Term>
-    void add_columns(const char* name, int rows, int d, Term term, T* sums);
+    void add_columns(const char* name, int rows, int d, Term term, T* sums, Rounding to = Rounding::None);
     /// finish(Σ_i term(i)) on the device, by a tree that depends on the count alone.
     template <class Term, class Finish>
     void reduce(const char* name, std::size_t count, Term term, Finish finish);

@@ -92,9 +92,10 @@ struct CudaPassOps {
     CudaPassOps(Context& context, GemmLibrary<T>& gemm, Rounding rounding = Rounding::None,
                 PrecisionPolicy policy = PrecisionPolicy::Pure, int stored_tokens = kStoredTokens)
         : layers(context, gemm, rounding, policy, stored_tokens), elementwise(context, rounding, policy) {}
-    operator PassOps<T>() { return {layers, elementwise}; }
+    operator PassOps<T>() { return {layers, elementwise, compact}; }
     CudaLayerOps<T> layers;
     CudaElementwiseOps<T> elementwise;
+    CompactOps<T>* compact = nullptr;
 };
 
 /// The operations of a training step as CUDA kernels, and Muon's GEMMs.

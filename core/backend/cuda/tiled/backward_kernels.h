@@ -53,8 +53,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
     const float factor = *scale, base2 = factor * kLog2E;
 
-    begin_tile<Tile, Tile::own>(tiles.mine(0), q.at(sequence, at.head, first));
-    begin_tile<Tile, Tile::own>(tiles.mine(1), dout.at(at.item, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), q, sequence, at.head, first, s.n);
+    begin_tile<Tile, Tile::own>(tiles.mine(1), dout, at.item, at.head, first, s.n);
     float largest[Rows::kRowsOfLane], inverse[Rows::kRowsOfLane], dot[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
         dot[r] = 0;
     }
     const auto scores = [&](Scores& p, Scores& dp, int key) {
-        begin_tile<Tile, Tile::other>(tiles.passing(0), k.at(sequence, kv, key));
-        begin_tile<Tile, Tile::other>(tiles.passing(1), v.at(sequence, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), k, sequence, kv, key, s.n);
+        begin_tile<Tile, Tile::other>(tiles.passing(1), v, sequence, kv, key, s.n);
         finish_tiles();
         __syncthreads();
         gradient_scores<Rows, D>(p, dp, tiles.mine(0) + warp_row * Tile::ld,
@@ -128,13 +128,13 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int warp_row = static_cast<int>(threadIdx.x / 32u) * Rows::kRows, key = first + warp_row;
     const float factor = *scale, base2 = factor * kLog2E;
 
-    begin_tile<Tile, Tile::own>(tiles.mine(0), k.at(sequence, kv, first));
-    begin_tile<Tile, Tile::own>(tiles.mine(1), v.at(sequence, kv, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), k, sequence, kv, first, s.n);
+    begin_tile<Tile, Tile::own>(tiles.mine(1), v, sequence, kv, first, s.n);
     Sums values, keys;
     for (int h = kv * s.group; h < (kv + 1) * s.group; ++h)
         for (int query = s.causal ? first : 0; query < s.n; query += Tile::other) {
-            begin_tile<Tile, Tile::other>(tiles.passing(0), q.at(sequence, h, query));
-            begin_tile<Tile, Tile::other>(tiles.passing(1), dout.at(at.item, h, query));
+            begin_tile<Tile, Tile::other>(tiles.passing(0), q, sequence, h, query, s.n);
+            begin_tile<Tile, Tile::other>(tiles.passing(1), dout, at.item, h, query, s.n);
             for (int i = static_cast<int>(threadIdx.x); i < Tile::other && query + i < s.n;
                  i += Tile::threads) {
                 const int token = query + i;

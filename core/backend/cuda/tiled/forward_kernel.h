@@ -26,14 +26,14 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
     const float base2 = *scale * kLog2E;
 
-    begin_tile<Tile, Tile::own>(tiles.mine(0), q.at(at.item, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), q, at.item, at.head, first, s.n);
     typename Rows::template Block<D> mixed;
     float largest[Rows::kRowsOfLane], sum[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) largest[r] = minus_infinity, sum[r] = 0;
     for (int key = 0; key < end; key += Tile::other) {
-        begin_tile<Tile, Tile::other>(tiles.passing(0), k.at(at.item, kv, key));
-        begin_tile<Tile, Tile::other>(tiles.passing(1), v.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), k, at.item, kv, key, s.n);
+        begin_tile<Tile, Tile::other>(tiles.passing(1), v, at.item, kv, key, s.n);
         finish_tiles();
         __syncthreads();
         Scores p;

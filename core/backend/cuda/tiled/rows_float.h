@@ -30,6 +30,7 @@ struct FloatRows {
     __device__ static int column(int c) { return lane() % 8 + 8 * c; }
     __device__ static int mixed_column(int c) { return 4 * (lane() % 8) + 32 * (c / 4) + c % 4; }
     __device__ static float rounded_result(float x) { return x; }
+    __device__ static Entry entry(float x) { return x; }
 
     struct alignas(16) Quad {
         float x, y, z, w;

@@ -30,6 +30,7 @@ struct TensorRows {
     __device__ static int mixed_column(int c) { return column(c); }
     /// A product's result in the format.
     __device__ static float rounded_result(float x) { return rounded(kRounding, x); }
+    __device__ static Entry entry(float x) { return static_cast<Entry>(grid::packed_pair<F>(x, x)); }
 
     template <int N>
     __device__ static void multiply(Block<N>& sum, int tile, const std::uint32_t (&a)[4], std::uint32_t b0,

@@ -59,8 +59,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     const int end = s.causal && first + Tile::own < s.n ? first + Tile::own : s.n;
     const float factor = *scale, base2 = factor * kLog2E;
 
-    begin_tile<Tile, Tile::own>(tiles.mine(0), q.at(0, at.head, first));
-    begin_tile<Tile, Tile::own>(tiles.mine(1), tq.at(at.item, at.head, first));
+    begin_tile<Tile, Tile::own>(tiles.mine(0), q, 0, at.head, first, s.n);
+    begin_tile<Tile, Tile::own>(tiles.mine(1), tq, at.item, at.head, first, s.n);
     float largest[Rows::kRowsOfLane], inverse[Rows::kRowsOfLane], mean[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
@@ -71,8 +71,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
         mean[r] = 0;
     }
     const auto scores = [&](Scores& p, Scores& ts, int key) {
-        begin_tile<Tile, Tile::other>(tiles.passing(0), k.at(0, kv, key));
-        begin_tile<Tile, Tile::other>(tiles.passing(1), tk.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), k, 0, kv, key, s.n);
+        begin_tile<Tile, Tile::other>(tiles.passing(1), tk, at.item, kv, key, s.n);
         finish_tiles();
         __syncthreads();
         tangent_scores<Rows, D>(p, ts, tiles.mine(0) + warp_row * Tile::ld,
@@ -95,8 +95,8 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     for (int key = 0; key < end; key += Tile::other) {
         Scores p, ts;
         scores(p, ts, key);
-        begin_tile<Tile, Tile::other>(tiles.passing(0), v.at(0, kv, key));
-        begin_tile<Tile, Tile::other>(tiles.passing(1), tv.at(at.item, kv, key));
+        begin_tile<Tile, Tile::other>(tiles.passing(0), v, 0, kv, key, s.n);
+        begin_tile<Tile, Tile::other>(tiles.passing(1), tv, at.item, kv, key, s.n);
         finish_tiles();
         __syncthreads();
         NORMSCOPE_UNROLL

@@ -22,16 +22,30 @@ namespace normscope::cuda {
 /// its sequence and its heads; no others.
 class TiledAttention {
   public:
-    /// qkv [sequences·n, width] → tape.row_softmax and tape.mixed.
+    /// Rows of float32, or of 16 bits in the format of the operands.
+    struct Rows {
+        void* data;
+        bool in_16_bits = false;
+    };
+    /// What the passes read and write of a tape.
+    struct Tape {
+        Rows qkv, mixed;     ///< [sequences·n, width] and [sequences·n, d]
+        float* row_softmax;  ///< AttentionTape::row_softmax
+    };
+    static Tape tape_of(const AttentionTape<float>& tape) {
+        return {{tape.qkv}, {tape.mixed}, tape.row_softmax};
+    }
+
+    /// qkv [sequences·n, width] → row_softmax and mixed.
     virtual void forward(Context&, const AttentionShape&, int sequences, const float* scale,
-                         const AttentionTape<float>&) const = 0;
+                         const Tape&) const = 0;
     /// dmixed [directions·sequences·n, d] → dqkv [directions·sequences·n, width].
     virtual void vjp(Context&, const AttentionShape&, int sequences, int directions, const float* scale,
-                     const AttentionTape<float>&, const float* dmixed, float* dqkv) const = 0;
+                     const Tape&, Rows dmixed, Rows dqkv) const = 0;
     /// tqkv [directions·m, width] → tmixed [directions·m, d] of the tokens first_token … n − 1 (m) of one
     /// sequence; the others do not move.
     virtual void jvp(Context&, const AttentionShape&, int first_token, int directions, const float* scale,
-                     const AttentionTape<float>&, const float* tqkv, float* tmixed) const = 0;
+                     const Tape&, const float* tqkv, float* tmixed) const = 0;
 
   protected:
     ~TiledAttention() = default;  // objects are static

@@ -18,8 +18,11 @@ class Passes {
     using Tile = Tiling<Rows, D>;
     using Entry = typename Rows::Entry;
 
+    using Tape = TiledAttention::Tape;
+    using AnyRows = TiledAttention::Rows;
+
     Passes(Context& context, const AttentionShape& shape, int sequences, int directions, const float* scale,
-           const AttentionTape<float>& tape)
+           const Tape& tape)
         : context_(context), shape_(shape), scale_(scale), tape_(tape) {
         const int padded = (shape.n + kTokens - 1) / kTokens * kTokens;
         sizes_ = {shape.n,
@@ -33,20 +36,20 @@ class Passes {
     }
 
     void forward() {
-        take(entries(sizes_.sequences, shape_.heads + 2 * shape_.kv_heads), 0);
+        take(copied(tape_.qkv) * entries(sizes_.sequences, shape_.heads + 2 * shape_.kv_heads), 0);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
         run("tiled_forward", forward_kernel<Rows, D>, blocks(sizes_.heads), Tile::threads,
             Tile::template bytes<1, 2>(), sizes_, scale_, q, k, v, softmax(), outputs(tape_.mixed, 0));
     }
 
-    void vjp(const float* dmixed, float* dqkv) {
+    void vjp(AnyRows dmixed, AnyRows dqkv) {
         const int heads = shape_.heads;
         const std::size_t dots_count = area(sizes_.items, heads) * static_cast<std::size_t>(sizes_.n);
-        take(entries(sizes_.sequences, heads + 2 * shape_.kv_heads) + entries(sizes_.items, heads),
+        take(copied(tape_.qkv) * entries(sizes_.sequences, heads + 2 * shape_.kv_heads) +
+                 copied(dmixed) * entries(sizes_.items, heads),
              dots_count);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
-        // These rows are only read.
-        const auto dout = packed(outputs(const_cast<float*>(dmixed), 0), sizes_.items, heads);
+        const auto dout = heads_of(outputs(dmixed, 0), sizes_.items, heads);
         const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d, 0),
                        dv = rows(dqkv, shape_.d + shape_.d_kv(), 0);
         run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
@@ -57,7 +60,7 @@ class Passes {
     }
 
     /// Directions in groups whose copies fit in memory of bounded size; the results do not depend on it.
-    void jvp(int first_token, const float* tqkv, float* tmixed) {
+    void jvp(int first_token, const float* tqkv, float* tmixed) {  // rows of float32
         constexpr std::size_t kEntries = std::size_t{1} << 24;
         const int m = shape_.n - first_token, directions = sizes_.items,
                   pieces = shape_.heads + 2 * shape_.kv_heads;
@@ -70,12 +73,13 @@ class Passes {
             free_ = tangents;
             Sizes sizes = sizes_;
             sizes.items = std::min(group, directions - done);
-            const auto [tq, tk, tv] = projections(const_cast<float*>(tqkv) + area(done * m, shape_.width()),
+            // These rows are only read.
+            const auto [tq, tk, tv] = projections({const_cast<float*>(tqkv) + area(done * m, shape_.width())},
                                                   sizes.items, first_token);
             run("tiled_tangent", tangent_kernel<Rows, D>,
                 static_cast<std::size_t>(tiles()) * area(sizes.items, shape_.heads), Tile::threads,
                 Tile::template bytes<2, 2>(), sizes, scale_, q, k, v, tq, tk, tv, softmax(),
-                outputs(tmixed + area(done * m, shape_.d), first_token));
+                outputs({tmixed + area(done * m, shape_.d)}, first_token));
         }
     }
 
@@ -99,27 +103,42 @@ class Passes {
     }
     RowSoftmax softmax() const { return {tape_.row_softmax}; }
     /// Heads from a column of rows like qkv's, of the tokens from `first` on.
-    HeadRows rows(float* qkv, int column, int first) const {
+    HeadRows rows(AnyRows qkv, int column, int first) const {
+        void* const data = qkv.in_16_bits ? static_cast<void*>(static_cast<std::uint16_t*>(qkv.data) + column)
+                                          : static_cast<float*>(qkv.data) + column;
         const auto width = static_cast<std::size_t>(shape_.width());
-        return {qkv + column, width, static_cast<std::size_t>(sizes_.n - first) * width, sizes_.d_head,
-                first};
+        return {data,          qkv.in_16_bits, width, static_cast<std::size_t>(sizes_.n - first) * width,
+                sizes_.d_head, first};
     }
-    HeadRows outputs(float* mixed, int first) const {
+    HeadRows outputs(AnyRows mixed, int first) const {
         const auto width = static_cast<std::size_t>(shape_.d);
-        return {mixed, width, static_cast<std::size_t>(sizes_.n - first) * width, sizes_.d_head, first};
+        return {mixed.data,    mixed.in_16_bits,
+                width,         static_cast<std::size_t>(sizes_.n - first) * width,
+                sizes_.d_head, first};
     }
-    Packed<Entry> packed(const HeadRows& from, int items, int heads) {
-        const Packed<Entry> to{free_, heads, sizes_.padded, D};
+    /// Heads are read where they are if their rows are those of a tile: 16 bits, D entries, at multiples of
+    /// 16 bytes.
+    bool in_place(bool in_16_bits) const {
+        return in_16_bits && shape_.d_head() == D && shape_.d % Rows::kPiece == 0 &&
+               shape_.width() % Rows::kPiece == 0;
+    }
+    std::size_t copied(AnyRows of) const { return in_place(of.in_16_bits) ? 0 : 1; }
+    Packed<Entry> heads_of(const HeadRows& from, int items, int heads) {
+        if (in_place(from.in_16_bits))
+            return {from.as<Entry>(), heads, from.row, static_cast<std::size_t>(D), from.item};
+        const auto head = area(sizes_.padded, D);
+        const Packed<Entry> to{free_, heads, static_cast<std::size_t>(D), head,
+                               static_cast<std::size_t>(heads) * head};
         free_ += entries(items, heads);
         run("pack_heads", pack_kernel<Rows, D>,
             static_cast<std::size_t>(sizes_.padded / kTokens) * area(items, heads), 128, 0, sizes_.n, items,
             from, to);
         return to;
     }
-    Projections projections(float* qkv, int items, int first) {
-        return {packed(rows(qkv, 0, first), items, shape_.heads),
-                packed(rows(qkv, shape_.d, first), items, shape_.kv_heads),
-                packed(rows(qkv, shape_.d + shape_.d_kv(), first), items, shape_.kv_heads)};
+    Projections projections(AnyRows qkv, int items, int first) {
+        return {heads_of(rows(qkv, 0, first), items, shape_.heads),
+                heads_of(rows(qkv, shape_.d, first), items, shape_.kv_heads),
+                heads_of(rows(qkv, shape_.d + shape_.d_kv(), first), items, shape_.kv_heads)};
     }
     template <class... P, class... A>
     void run(const char* name, void (*kernel)(P...), std::size_t block_count, int threads, std::size_t shared,
@@ -132,30 +151,30 @@ class Passes {
     Context& context_;
     const AttentionShape& shape_;
     const float* scale_;
-    const AttentionTape<float>& tape_;
+    const Tape& tape_;
     Sizes sizes_{};
     Entry* free_ = nullptr;
     float* dots_ = nullptr;
 };
 
-template <class Rows>
+template <class Operands>
 class TiledPasses final : public TiledAttention {
   public:
     void forward(Context& context, const AttentionShape& shape, int sequences, const float* scale,
-                 const AttentionTape<float>& tape) const override {
-        sized(shape, [&](auto d) { Passes<Rows, d>(context, shape, sequences, 1, scale, tape).forward(); });
+                 const Tape& tape) const override {
+        sized(shape,
+              [&](auto d) { Passes<Operands, d>(context, shape, sequences, 1, scale, tape).forward(); });
     }
     void vjp(Context& context, const AttentionShape& shape, int sequences, int directions, const float* scale,
-             const AttentionTape<float>& tape, const float* dmixed, float* dqkv) const override {
+             const Tape& tape, Rows dmixed, Rows dqkv) const override {
         sized(shape, [&](auto d) {
-            Passes<Rows, d>(context, shape, sequences, directions, scale, tape).vjp(dmixed, dqkv);
+            Passes<Operands, d>(context, shape, sequences, directions, scale, tape).vjp(dmixed, dqkv);
         });
     }
     void jvp(Context& context, const AttentionShape& shape, int first_token, int directions,
-             const float* scale, const AttentionTape<float>& tape, const float* tqkv,
-             float* tmixed) const override {
+             const float* scale, const Tape& tape, const float* tqkv, float* tmixed) const override {
         sized(shape, [&](auto d) {
-            Passes<Rows, d>(context, shape, 1, directions, scale, tape).jvp(first_token, tqkv, tmixed);
+            Passes<Operands, d>(context, shape, 1, directions, scale, tape).jvp(first_token, tqkv, tmixed);
         });
     }
 

@@ -22,29 +22,33 @@ struct Sizes {
     bool causal;
 };
 
-/// The pieces of `d_head` numbers that heads have in rows of float32; tokens from `first` on.
+/// The pieces of `d_head` numbers that heads have in rows of float32 or of 16 bits in the kernel's format;
+/// tokens from `first` on.
 struct HeadRows {
-    float* data;  ///< head 0 of the first row
+    void* data;  ///< head 0 of the first row
+    bool in_16_bits;
     std::size_t row, item;
     int d_head, first = 0;
-    NORMSCOPE_SHARED_CODE float* at(int of, int token, int head) const {
-        return data + static_cast<std::size_t>(of) * item + static_cast<std::size_t>(token - first) * row +
+    NORMSCOPE_SHARED_CODE std::size_t at(int of, int token, int head) const {
+        return static_cast<std::size_t>(of) * item + static_cast<std::size_t>(token - first) * row +
                static_cast<std::size_t>(head) * static_cast<std::size_t>(d_head);
+    }
+    template <class E>
+    NORMSCOPE_SHARED_CODE E* as() const {
+        return static_cast<E*>(data);
     }
 };
 
-/// Copies of heads in the entries that products read: [items, heads, padded, D], zero beyond tokens and
-/// d_head.
+/// Heads in the entries that products read, D of them a row, zero beyond d_head: copies [items, heads,
+/// padded, D], or rows in 16 bits where they are. Rows beyond the tokens are not read.
 template <class Entry>
 struct Packed {
     Entry* data;
-    int heads, padded, D;
-    NORMSCOPE_SHARED_CODE Entry* at(int item, int head, int token = 0) const {
-        const std::size_t rows = (static_cast<std::size_t>(item) * static_cast<std::size_t>(heads) +
-                                  static_cast<std::size_t>(head)) *
-                                     static_cast<std::size_t>(padded) +
-                                 static_cast<std::size_t>(token);
-        return data + rows * static_cast<std::size_t>(D);
+    int heads;
+    std::size_t row, head, item;  ///< distances
+    NORMSCOPE_SHARED_CODE Entry* at(int of, int of_head, int token = 0) const {
+        return data + static_cast<std::size_t>(of) * item + static_cast<std::size_t>(of_head) * head +
+               static_cast<std::size_t>(token) * row;
     }
 };
 
@@ -111,13 +115,17 @@ __device__ inline Place place_of_block(int items, int heads) {
     return {b / heads / items, b / heads % items, b % heads};
 }
 
-/// Begins to copy `Count` rows of D entries.
+/// Begins to copy `Count` rows of D entries of a head from a token on; zeros beyond the `n` tokens.
 template <class Tile, int Count>
-__device__ inline void begin_tile(typename Tile::Entry* to, const typename Tile::Entry* from) {
+__device__ inline void begin_tile(typename Tile::Entry* to, const Packed<typename Tile::Entry>& heads,
+                                  int item, int head, int token, int n) {
     constexpr int pieces = Tile::D / Tile::R::kPiece;
+    const typename Tile::Entry* const from = heads.at(item, head, token);
     for (int i = static_cast<int>(threadIdx.x); i < Count * pieces; i += Tile::threads) {
         const int row = i / pieces, column = i % pieces * Tile::R::kPiece;
-        grid::cp_async16(to + row * Tile::ld + column, from + row * Tile::D + column);
+        const bool there = token + row < n;
+        grid::cp_async16(to + row * Tile::ld + column,
+                         there ? from + static_cast<std::size_t>(row) * heads.row + column : from, there);
     }
 }
 /// Waits for all copies of the block.
@@ -130,17 +138,30 @@ __device__ inline void finish_tiles() {
 template <class Rows, int D>
 __global__ void __launch_bounds__(128)
     pack_kernel(int n, int items, HeadRows from, Packed<typename Rows::Entry> to) {
+    using Entry = typename Rows::Entry;
     const Place at = place_of_block(items, to.heads);
     constexpr int pieces = D / Rows::kPiece;
     for (int i = static_cast<int>(threadIdx.x); i < kTokens * pieces; i += static_cast<int>(blockDim.x)) {
         const int token = at.tile * kTokens + i / pieces, column = i % pieces * Rows::kPiece;
         const bool there = token >= from.first && token < n;
-        const float* const row = there ? from.at(at.item, token, at.head) : nullptr;
+        if (!there && token >= n) continue;
+        const std::size_t row = there ? from.at(at.item, token, at.head) : 0;
+        Entry* const piece = to.at(at.item, at.head, token) + column;
+        if (from.in_16_bits) {
+            NORMSCOPE_UNROLL
+            for (int k = 0; k < Rows::kPiece; ++k)
+                piece[k] = there && column + k < from.d_head
+                               ? from.as<Entry>()[row + static_cast<std::size_t>(column + k)]
+                               : Entry(0);
+            continue;
+        }
         float values[Rows::kPiece];
         NORMSCOPE_UNROLL
         for (int k = 0; k < Rows::kPiece; ++k)
-            values[k] = there && column + k < from.d_head ? row[column + k] : 0.0f;
-        Rows::store_piece(to.at(at.item, at.head, token) + column, values);
+            values[k] = there && column + k < from.d_head
+                            ? from.as<float>()[row + static_cast<std::size_t>(column + k)]
+                            : 0.0f;
+        Rows::store_piece(piece, values);
     }
 }
 
@@ -175,11 +196,17 @@ __device__ inline void write_rows(const typename Rows::template Block<M>& block,
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
         const int token = first_row + Rows::row(r);
         if (token < begin || token >= end) continue;
-        float* const row = to.at(item, token, head);
+        const std::size_t row = to.at(item, token, head);
         NORMSCOPE_UNROLL
-        for (int c = 0; c < Rows::template Block<M>::kColumns; ++c)
-            if (const int column = first_column + Rows::mixed_column(c); column < to.d_head)
-                row[column] = Rows::rounded_result(block.at[r][c]);
+        for (int c = 0; c < Rows::template Block<M>::kColumns; ++c) {
+            const int column = first_column + Rows::mixed_column(c);
+            if (column >= to.d_head) continue;
+            const std::size_t i = row + static_cast<std::size_t>(column);
+            if (to.in_16_bits)
+                to.as<typename Rows::Entry>()[i] = Rows::entry(block.at[r][c]);
+            else
+                to.as<float>()[i] = Rows::rounded_result(block.at[r][c]);
+        }
     }
 }
 

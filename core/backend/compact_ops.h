@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/backend/pass_ops.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace normscope {
+
+// A training step in BF16 or FP16 under autocast, with a tape in 16 bits. Of a sub-layer all that lies
+// between its input and its output, and the logits, are operands or results of products: rounded to the
+// format anyway, they are stored in it, and a product reads and writes nothing else. What is added up (hidden
+// states and their gradients, weights and theirs) stays float32.
+//
+// Addresses are the device's, as in pass_ops.h. Rows are dense. Results are those of LayerOps and
+// ElementwiseOps under autocast, bit for bit where those sum in the same order; the softmax of the loss is
+// summed in another one.
+
+/// What one sub-layer keeps of its forward pass. R rows.
+struct CompactTape {
+    std::uint16_t* input = nullptr;  ///< [R, d] u, the operand of the first product
+    std::uint16_t* wide = nullptr;   ///< [R, AttentionShape::width()] queries, keys and values as the scores
+                                     ///< read them; [R, d_ff] before the activation, or [R, 2·d_ff] (SwiGLU)
+    std::uint16_t* narrow = nullptr;  ///< [R, d] outputs of the heads; [R, d_ff] after the activation
+};
+/// What the head keeps.
+struct CompactHead {
+    std::uint16_t* input = nullptr;   ///< [R, d]
+    std::uint16_t* weight = nullptr;  ///< [classes(V), d]: W, then rows of zeros; null where the weights'
+                                      ///< copy serves, since classes(V) is V
+    std::uint16_t* logits = nullptr;  ///< [R, classes(V)], then their gradient
+};
+
+/// W [out, in] and bias [out] or null.
+struct ShortLinear {
+    const std::uint16_t *weight, *bias;
+};
+
+template <class T>
+struct CompactAttention {
+    AttentionShape shape;  ///< without norms on queries and keys
+    int sequences;
+    ShortLinear qkv, out;
+    const T* angles;  ///< AttentionWeights::angles
+    const T* scale;   ///< of the scores
+    T* row_softmax;   ///< AttentionTape::row_softmax
+};
+struct CompactFeedForward {
+    Activation activation;
+    int R, d, d_ff;
+    ShortLinear first, second;
+    int wide() const { return activation == Activation::SwiGlu ? 2 * d_ff : d_ff; }
+};
+template <class T>
+struct CompactFeedForwardGradients {
+    T *w1, *b1, *w2, *b2;  ///< biases may be null
+    bool fresh;            ///< AttentionGradients::fresh
+};
+
+template <class T>
+class CompactOps {
+  public:
+    /// Rows have a multiple of this many entries, and tensors begin at one: 16 bytes.
+    static constexpr std::size_t kRow = 8;
+    /// Columns of the logits: V, then columns without a class.
+    static constexpr int classes(int V) {
+        constexpr int row = static_cast<int>(kRow);
+        return (V + row - 1) / row * row;
+    }
+
+    virtual ~CompactOps() = default;
+    /// Whether attention of this shape can be computed so.
+    virtual bool takes(const AttentionShape& shape) const = 0;
+    /// The weights' copy that products read; count is a multiple of kRow.
+    virtual void prepare(std::size_t count, const T* weights, std::uint16_t* to) = 0;
+
+    /// u [R, d] → tape, f [R, d].
+    virtual void attention_forward(const CompactAttention<T>&, const T* u, const CompactTape&, T* f) = 0;
+    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du [R, d] and gradients (its norms unused).
+    virtual void attention_vjp(const CompactAttention<T>&, const CompactTape&, const T* factor, const T* dy,
+                               T* du, const AttentionGradients<T>&) = 0;
+    virtual void feed_forward_forward(const CompactFeedForward&, const T* u, const CompactTape&, T* f) = 0;
+    virtual void feed_forward_vjp(const CompactFeedForward&, const CompactTape&, const T* factor, const T* dy,
+                                  T* du, const CompactFeedForwardGradients<T>&) = 0;
+
+    /// x [R, d] → the logits x·Wᵀ, W [V, d].
+    virtual void head_forward(int R, int V, int d, const T* x, const std::uint16_t* weight,
+                              const CompactHead&) = 0;
+    /// ElementwiseOps::cross_entropy of the logits, whose place their gradient takes → dx [R, d]; its
+    /// products with x are added to dweight [V, d].
+    virtual void head_vjp(int R, int V, int d, const std::uint16_t* weight, const CompactHead&,
+                          const std::int32_t* targets, const T* scale, T z, T* losses, T* dx, T* dweight) = 0;
+};
+
+}  // namespace normscope

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid.
+#include "core/backend/cuda/compact/cuda_compact_ops.h"
+
+#include "core/backend/cuda/compact/row_kernels.h"
+#include "core/backend/cuda/ops/columns.h"
+#include "core/backend/cuda/ops/loss.h"
+#include "core/backend/cuda/tiled/tiled_attention.h"
+
+namespace normscope::cuda {
+
+namespace {
+
+using namespace compact;
+
+template <MmaFormat F>
+class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> {
+  public:
+    CudaCompactOps(Context& context, ShortGemmLibrary& library)
+        : CudaCalls<float>(context, kRounding<F>, PrecisionPolicy::Autocast), library_(library) {}
+
+    bool takes(const AttentionShape& s) const override {
+        return s.qk_norm == QkNorm::Off && s.d_head() <= kTiledHead;
+    }
+    void prepare(std::size_t count, const float* weights, std::uint16_t* to) override {
+        eights("weights", count, Narrow<F>{nullptr, weights, to});
+    }
+
+    void attention_forward(const CompactAttention<float>& a, const float* u, const CompactTape& tape,
+                           float* f) override {
+        const AttentionShape& s = a.shape;
+        const int R = a.sequences * s.n;
+        eights("operand", area(R, s.d), Narrow<F>{nullptr, u, tape.input});
+        linear(R, s.width(), s.d, tape.input, a.qkv, tape.wide);
+        if (a.angles) rotate(s, R, a.angles, false, tape.wide);
+        tiled_attention(kRounding<F>).forward(context_, s, a.sequences, a.scale, rows_of(a, tape));
+        linear_to_float(R, s.d, s.d, tape.narrow, a.out, f);
+    }
+
+    void attention_vjp(const CompactAttention<float>& a, const CompactTape& tape, const float* factor,
+                       const float* dy, float* du, const AttentionGradients<float>& gradients) override {
+        const AttentionShape& s = a.shape;
+        const int R = a.sequences * s.n;
+        std::uint16_t* const df = shorts(Work::LeftOperand, area(R, s.d));
+        std::uint16_t* const dmixed = shorts(Work::Mixed, area(R, s.d));
+        std::uint16_t* const dqkv = shorts(Work::Gradient, area(R, s.width()));
+        eights("operand", area(R, s.d), Narrow<F>{factor, dy, df});
+        weight_gradient(R, s.d, s.d, df, tape.narrow, gradients.fresh, gradients.wo);
+        bias_gradient(R, s.d, df, gradients.bo);
+        input_gradient(R, s.d, s.d, df, a.out, dmixed);
+        tiled_attention(kRounding<F>)
+            .vjp(context_, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true}, {dqkv, true});
+        if (a.angles) rotate(s, R, a.angles, true, dqkv);
+        input_gradient_to_float(R, s.width(), s.d, dqkv, a.qkv, du);
+        weight_gradient(R, s.width(), s.d, dqkv, tape.input, gradients.fresh, gradients.wqkv);
+        bias_gradient(R, s.width(), dqkv, gradients.bqkv);
+    }
+
+    void feed_forward_forward(const CompactFeedForward& m, const float* u, const CompactTape& tape,
+                              float* f) override {
+        eights("operand", area(m.R, m.d), Narrow<F>{nullptr, u, tape.input});
+        linear(m.R, m.wide(), m.d, tape.input, m.first, tape.wide);
+        const std::size_t count = area(m.R, m.d_ff);
+        if (m.activation == Activation::SwiGlu)
+            eights("swiglu", count, Gated<F>{static_cast<std::size_t>(m.d_ff), tape.wide, tape.narrow});
+        else
+            of_kind(m.activation, [&](auto kind) {
+                eights("activation", count, Activated<F, kind>{tape.wide, tape.narrow});
+            });
+        linear_to_float(m.R, m.d, m.d_ff, tape.narrow, m.second, f);
+    }
+
+    void feed_forward_vjp(const CompactFeedForward& m, const CompactTape& tape, const float* factor,
+                          const float* dy, float* du,
+                          const CompactFeedForwardGradients<float>& gradients) override {
+        const std::size_t count = area(m.R, m.d_ff);
+        std::uint16_t* const df = shorts(Work::LeftOperand, area(m.R, m.d));
+        std::uint16_t* const after = shorts(Work::Mixed, count);
+        std::uint16_t* before = after;
+        eights("operand", area(m.R, m.d), Narrow<F>{factor, dy, df});
+        input_gradient(m.R, m.d, m.d_ff, df, m.second, after);
+        weight_gradient(m.R, m.d, m.d_ff, df, tape.narrow, gradients.fresh, gradients.w2);
+        bias_gradient(m.R, m.d, df, gradients.b2);
+        if (m.activation == Activation::SwiGlu) {
+            before = shorts(Work::Gradient, area(m.R, m.wide()));
+            eights("swiglu_vjp", count,
+                   GatedVjp<F>{static_cast<std::size_t>(m.d_ff), tape.wide, after, before});
+        } else {
+            of_kind(m.activation, [&](auto kind) {
+                eights("activation_vjp", count, ActivatedVjp<F, kind>{tape.wide, after});
+            });
+        }
+        input_gradient_to_float(m.R, m.wide(), m.d, before, m.first, du);
+        weight_gradient(m.R, m.wide(), m.d, before, tape.input, gradients.fresh, gradients.w1);
+        bias_gradient(m.R, m.wide(), before, gradients.b1);
+    }
+
+    void head_forward(int R, int V, int d, const float* x, const std::uint16_t* weight,
+                      const CompactHead& head) override {
+        const int columns = classes(V);
+        eights("operand", area(R, d), Narrow<F>{nullptr, x, head.input});
+        if (head.weight) {
+            context_.copy(head.weight, weight, area(V, d) * sizeof(std::uint16_t));
+            eights("no_class", area(columns - V, d), FillZero{head.weight + area(V, d)});
+            weight = head.weight;
+        }
+        linear(R, columns, d, head.input, {weight, nullptr}, head.logits);
+    }
+
+    void head_vjp(int R, int V, int d, const std::uint16_t* weight, const CompactHead& head,
+                  const std::int32_t* targets, const float* scale, float z, float* losses, float* dx,
+                  float* dweight) override {
+        if (R == 0) return;
+        const int columns = classes(V);
+        if (V <= kWarpClasses)
+            run("classify", classify_kernel<F, Warp<float>>, one_warp_each(static_cast<std::size_t>(R)), R, V,
+                columns, head.logits, targets, scale, z, losses);
+        else
+            run("classify", classify_kernel<F, Block<float>>,
+                grid::Shape{{static_cast<unsigned>(R)}, {static_cast<unsigned>(kBlockLanes)}}, R, V, columns,
+                head.logits, targets, scale, z, losses);
+        const ShortLinear w{head.weight ? head.weight : weight, nullptr};
+        input_gradient_to_float(R, columns, d, head.logits, w, dx);
+        // Columns without a class have no weight.
+        std::uint16_t* const product = shorts(Work::Product, area(columns, d));
+        library_.multiply(kRounding<F>,
+                          {Form::Tn, columns, d, R, {head.logits, columns}, {head.input, d}, {product, d}});
+        eights("widen", area(V, d), Widen<F>{true, product, dweight});
+    }
+
+  private:
+    /// body(i) for each eight of `count` entries, one a thread.
+    template <class Body>
+    void eights(const char* name, std::size_t count, Body body) {
+        if (count == 0) return;
+        const std::size_t groups = count / kEight;
+        run(name, each_kernel<Body>, grid::Shape{{blocks_for(groups, kThreads)}, {kThreads}}, groups, body);
+    }
+    std::uint16_t* shorts(Work slot, std::size_t count) {
+        return static_cast<std::uint16_t*>(context_.workspace(slot, count * sizeof(std::uint16_t)));
+    }
+    /// call(constant) of an activation without a gate.
+    template <class Call>
+    static void of_kind(Activation kind, const Call& call) {
+        switch (kind) {
+            case Activation::GeluTanh:
+                return call(std::integral_constant<Activation, Activation::GeluTanh>{});
+            case Activation::GeluErf:
+                return call(std::integral_constant<Activation, Activation::GeluErf>{});
+            case Activation::Relu:
+                return call(std::integral_constant<Activation, Activation::Relu>{});
+            case Activation::Silu:
+            case Activation::SwiGlu:
+                return call(std::integral_constant<Activation, Activation::Silu>{});
+        }
+    }
+    static TiledAttention::Tape rows_of(const CompactAttention<float>& a, const CompactTape& tape) {
+        return {{tape.wide, true}, {tape.narrow, true}, a.row_softmax};
+    }
+
+    // Linear layers of R rows: y = x·Wᵀ + bias, dx = dy·W, dW += dyᵀ·x.
+    void linear(int R, int out, int in, const std::uint16_t* x, const ShortLinear& w, std::uint16_t* y) {
+        library_.multiply(kRounding<F>, {Form::Nt, R, out, in, {x, in}, {w.weight, in}, {y, out}, w.bias});
+    }
+    void linear_to_float(int R, int out, int in, const std::uint16_t* x, const ShortLinear& w, float* y) {
+        std::uint16_t* const product = shorts(Work::Product, area(R, out));
+        linear(R, out, in, x, w, product);
+        eights("widen", area(R, out), Widen<F>{false, product, y});
+    }
+    void input_gradient(int R, int out, int in, const std::uint16_t* dy, const ShortLinear& w,
+                        std::uint16_t* dx) {
+        library_.multiply(kRounding<F>, {Form::Nn, R, in, out, {dy, out}, {w.weight, in}, {dx, in}});
+    }
+    void input_gradient_to_float(int R, int out, int in, const std::uint16_t* dy, const ShortLinear& w,
+                                 float* dx) {
+        std::uint16_t* const product = shorts(Work::Product, area(R, in));
+        input_gradient(R, out, in, dy, w, product);
+        eights("widen", area(R, in), Widen<F>{false, product, dx});
+    }
+    void weight_gradient(int R, int out, int in, const std::uint16_t* dy, const std::uint16_t* x, bool fresh,
+                         float* dW) {
+        std::uint16_t* const product = shorts(Work::Product, area(out, in));
+        library_.multiply(kRounding<F>, {Form::Tn, out, in, R, {dy, out}, {x, in}, {product, in}});
+        eights("widen", area(out, in), Widen<F>{!fresh, product, dW});
+    }
+    /// sums += the rounded sum of the rows; null: not computed.
+    void bias_gradient(int R, int d, const std::uint16_t* dy, float* sums) {
+        if (sums)
+            add_columns("column_sums", R, d, ShortEntry<F>{static_cast<std::size_t>(d), dy}, sums,
+                        kRounding<F>);
+    }
+    void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {
+        const int heads = s.heads + s.kv_heads;
+        run("rotate", rotate_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.d_head(),
+            static_cast<std::size_t>(s.width()), s.n, angles, inverse, qkv);
+    }
+
+    ShortGemmLibrary& library_;
+};
+
+}  // namespace
+
+std::unique_ptr<CompactOps<float>> compact_ops(Context& context, ShortGemmLibrary& library, Rounding format) {
+    if (format == Rounding::Bf16) return std::make_unique<CudaCompactOps<MmaFormat::Bf16>>(context, library);
+    return std::make_unique<CudaCompactOps<MmaFormat::Fp16>>(context, library);
+}
+
+}  // namespace normscope::cuda

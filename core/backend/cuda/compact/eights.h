@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid.
+#pragma once
+
+#include "core/backend/cuda/launch/short_format.h"
+#include "core/backend/cuda/launch/unroll.h"
+#include "core/backend/cuda/ops/each.h"
+#include "core/backend/grid/tensor_core.h"
+#include "core/backend/row/swiglu.h"
+
+namespace normscope::cuda::compact {
+
+using grid::MmaFormat;
+
+template <MmaFormat F>
+inline constexpr Rounding kRounding = F == MmaFormat::Bf16 ? Rounding::Bf16 : Rounding::Fp16;
+
+/// One value; exact.
+template <MmaFormat F>
+__device__ inline float wide(std::uint16_t stored) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (F == MmaFormat::Fp16) {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(stored));
+        return value;
+    }
+#endif
+    return from_16_bits(kRounding<F>, stored);
+}
+
+/// Eight neighbouring entries, which a thread reads and writes as 16 bytes of a format or 32 of float32.
+inline constexpr int kEight = 8;
+struct Eight {
+    float at[kEight];
+};
+/// Reads and writes what is stored as entries of 16 bits.
+struct __attribute__((may_alias, aligned(16))) Bits {
+    std::uint32_t word[4];
+};
+struct __attribute__((may_alias, aligned(16))) Four {
+    float at[4];
+};
+
+template <MmaFormat F>
+__device__ inline Eight load(const std::uint16_t* from) {
+    const Bits bits = *reinterpret_cast<const Bits*>(from);
+    Eight x;
+    NORMSCOPE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+        x.at[2 * i] = wide<F>(static_cast<std::uint16_t>(bits.word[i]));
+        x.at[2 * i + 1] = wide<F>(static_cast<std::uint16_t>(bits.word[i] >> 16));
+    }
+    return x;
+}
+template <MmaFormat F>
+__device__ inline void store(std::uint16_t* to, const Eight& x) {
+    Bits bits;
+    NORMSCOPE_UNROLL
+    for (int i = 0; i < 4; ++i) bits.word[i] = grid::packed_pair<F>(x.at[2 * i], x.at[2 * i + 1]);
+    *reinterpret_cast<Bits*>(to) = bits;
+}
+__device__ inline Eight load(const float* from) {
+    const Four a = reinterpret_cast<const Four*>(from)[0], b = reinterpret_cast<const Four*>(from)[1];
+    return {{a.at[0], a.at[1], a.at[2], a.at[3], b.at[0], b.at[1], b.at[2], b.at[3]}};
+}
+__device__ inline void store(float* to, const Eight& x) {
+    reinterpret_cast<Four*>(to)[0] = {{x.at[0], x.at[1], x.at[2], x.at[3]}};
+    reinterpret_cast<Four*>(to)[1] = {{x.at[4], x.at[5], x.at[6], x.at[7]}};
+}
+
+// Bodies of loops over eights: i counts them.
+
+/// *factor·x in 16 bits.
+template <MmaFormat F>
+struct Narrow {
+    const float *factor, *x;
+    std::uint16_t* to;
+    __device__ void operator()(std::size_t i) const {
+        Eight v = load(x + kEight * i);
+        if (factor) {
+            const float by = *factor;
+            NORMSCOPE_UNROLL
+            for (int k = 0; k < kEight; ++k) v.at[k] *= by;
+        }
+        store<F>(to + kEight * i, v);
+    }
+};
+/// In float32, added to what is there where `add`.
+template <MmaFormat F>
+struct Widen {
+    bool add;
+    const std::uint16_t* x;
+    float* to;
+    __device__ void operator()(std::size_t i) const {
+        Eight v = load<F>(x + kEight * i);
+        if (add) {
+            const Eight there = load(to + kEight * i);
+            NORMSCOPE_UNROLL
+            for (int k = 0; k < kEight; ++k) v.at[k] = there.at[k] + v.at[k];
+        }
+        store(to + kEight * i, v);
+    }
+};
+struct FillZero {
+    std::uint16_t* to;
+    __device__ void operator()(std::size_t i) const { *reinterpret_cast<Bits*>(to + kEight * i) = Bits{}; }
+};
+
+template <MmaFormat F, Activation A>
+struct Activated {
+    const std::uint16_t* h;
+    std::uint16_t* a;
+    __device__ void operator()(std::size_t i) const {
+        Eight v = load<F>(h + kEight * i);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k) v.at[k] = row::activation<Serial<float>, A>(v.at[k]).value;
+        store<F>(a + kEight * i, v);
+    }
+};
+/// The gradient before the activation, from that after it, in place.
+template <MmaFormat F, Activation A>
+struct ActivatedVjp {
+    const std::uint16_t* h;
+    std::uint16_t* gradient;
+    __device__ void operator()(std::size_t i) const {
+        const Eight v = load<F>(h + kEight * i);
+        Eight d = load<F>(gradient + kEight * i);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k) d.at[k] = row::activation<Serial<float>, A>(v.at[k]).slope * d.at[k];
+        store<F>(gradient + kEight * i, d);
+    }
+};
+
+/// ElementwiseOps::swiglu and swiglu_vjp; width is a multiple of kEight.
+template <MmaFormat F>
+struct Gated {
+    std::size_t width;
+    const std::uint16_t* pre;
+    std::uint16_t* a;
+    __device__ void operator()(std::size_t i) const {
+        const std::size_t entry = kEight * i, at = entry / width * 2 * width + entry % width;
+        const Eight g = load<F>(pre + at), u = load<F>(pre + at + width);
+        Eight made;
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k) row::swiglu<Serial<float>>(1, g.at + k, u.at + k, made.at + k);
+        store<F>(a + entry, made);
+    }
+};
+template <MmaFormat F>
+struct GatedVjp {
+    std::size_t width;
+    const std::uint16_t *pre, *da;
+    std::uint16_t* dpre;
+    __device__ void operator()(std::size_t i) const {
+        const std::size_t entry = kEight * i, at = entry / width * 2 * width + entry % width;
+        const Eight g = load<F>(pre + at), u = load<F>(pre + at + width), d = load<F>(da + entry);
+        Eight dg, du;
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k)
+            row::swiglu_backward<Serial<float>>(1, g.at + k, u.at + k, d.at + k, dg.at + k, du.at + k);
+        store<F>(dpre + at, dg);
+        store<F>(dpre + at + width, du);
+    }
+};
+
+/// An entry of rows, for sums over columns.
+template <MmaFormat F>
+struct ShortEntry {
+    std::size_t d;
+    const std::uint16_t* x;
+    __device__ float operator()(int r, int column) const {
+        return wide<F>(x[static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column)]);
+    }
+};
+
+}  // namespace normscope::cuda::compact

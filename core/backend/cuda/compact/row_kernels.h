@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid: kernels over rows in 16 bits.
+#pragma once
+
+#include "core/backend/cuda/compact/eights.h"
+#include "core/backend/cuda/launch/warp.h"
+
+#include <cmath>
+
+namespace normscope::cuda::compact {
+
+/// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries from
+/// the row's first entry on. Row r is at token r mod n.
+template <MmaFormat F>
+__global__ void rotate_kernel(int count, int heads, int dh, std::size_t stride, int n, const float* angles,
+                              bool inverse, std::uint16_t* x) {
+    const int i = row_of_warp();
+    if (i >= count) return;
+    const int row = i / heads, half = dh / 2;
+    const float* const cosines = angles + static_cast<std::size_t>(row % n) * static_cast<std::size_t>(dh);
+    std::uint16_t* const at = x + static_cast<std::size_t>(row) * stride +
+                              static_cast<std::size_t>(i % heads) * static_cast<std::size_t>(dh);
+    const float sign = inverse ? -1.0f : 1.0f;
+    for (int k = Warp<float>::lane(); k < half; k += 32) {
+        const float a = wide<F>(at[k]), b = wide<F>(at[half + k]);
+        const float c = cosines[k], s = cosines[half + k] * sign;
+        at[k] = static_cast<std::uint16_t>(grid::packed_pair<F>(a * c - b * s, 0));
+        at[half + k] = static_cast<std::uint16_t>(grid::packed_pair<F>(b * c + a * s, 0));
+    }
+}
+
+/// row::cross_entropy of each row, by the lanes of L, with the gradient in the logits' place; columns from V
+/// to `columns` get 0.
+template <MmaFormat F, class L>
+__global__ void classify_kernel(int rows, int V, int columns, std::uint16_t* logits,
+                                const std::int32_t* targets, const float* scale, float z, float* losses) {
+    const int r = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / static_cast<unsigned>(L::size));
+    if (r >= rows) return;
+    std::uint16_t* const row = logits + static_cast<std::size_t>(r) * static_cast<std::size_t>(columns);
+    const int target = targets[r], groups = columns / kEight;
+    // body(first entry, its eight)
+    const auto each_eight = [&](const auto& body) {
+        for (int g = L::lane(); g < groups; g += L::size) body(g * kEight);
+    };
+    if (target < 0) {
+        each_eight([&](int i) { store<F>(row + i, Eight{}); });
+        if (L::lane() == 0) losses[r] = 0;
+        return;
+    }
+    const float first = wide<F>(row[0]), chosen = wide<F>(row[target]);
+    float most = first;
+    each_eight([&](int i) {
+        const Eight x = load<F>(row + i);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k) most = L::larger(i + k < V ? x.at[k] : first, most);
+    });
+    const float largest = L::max(most);
+    float sum = 0;
+    each_eight([&](int i) {
+        const Eight x = load<F>(row + i);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k) sum += i + k < V ? L::exp(x.at[k] - largest) : 0.0f;
+    });
+    const float total = L::sum(sum), log_total = std::log(total), lse = log_total + largest;
+    const float by = value_of(scale), factor = by / total * (1.0f + 2 * z * lse);
+    each_eight([&](int i) {
+        const Eight x = load<F>(row + i);
+        Eight gradient;
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k) {
+            const float p = i + k < V ? L::exp(x.at[k] - largest) * factor : 0.0f;
+            gradient.at[k] = i + k == target ? p - by : p;
+        }
+        store<F>(row + i, gradient);
+    });
+    if (L::lane() != 0) return;
+    losses[r] = std::isfinite(largest) ? log_total + (largest - chosen) : largest - largest;
+}
+
+}  // namespace normscope::cuda::compact

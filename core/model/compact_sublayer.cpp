@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/compact_sublayer.h"
+
+#include "core/base/assert.h"
+
+namespace normscope {
+
+namespace {
+
+template <class T>
+CompactAttention<T> attention_of(const Pass<T>& p, const AttentionOffsets& at, Shard shard, int n,
+                                 const SublayerTape<T>& tape) {
+    const StackSpec& s = p.spec;
+    return {{s.d_model, s.heads, s.kv_heads, n, s.causal, s.qk_norm, at.q_norm.kind},
+            shard.sequences,
+            p.short_linear(at.wqkv, at.bqkv),
+            p.short_linear(at.wo, at.bo),
+            p.angles,
+            &p.whole->attention_scale,
+            tape.row_softmax};
+}
+
+template <class T>
+CompactFeedForward feed_forward_of(const Pass<T>& p, const FeedForwardOffsets& at, Shard shard, int n) {
+    return {p.spec.activation, shard.sequences * n,          p.spec.d_model,
+            p.spec.d_ff,       p.short_linear(at.w1, at.b1), p.short_linear(at.w2, at.b2)};
+}
+
+}  // namespace
+
+template <class T>
+void compact_forward(const Pass<T>& p, int index, Shard shard, int n, const T* u,
+                     const SublayerTape<T>& tape) {
+    NORMSCOPE_ASSERT(shard.first_sequence == 0, "a tape in 16 bits is of one shard");
+    const auto layer = static_cast<std::size_t>(index / 2);
+    if (index % 2 == 0)
+        p.compact->attention_forward(attention_of(p, p.table.attention[layer], shard, n, tape), u,
+                                     tape.compact, tape.f);
+    else
+        p.compact->feed_forward_forward(feed_forward_of(p, p.table.feed_forward[layer], shard, n), u,
+                                        tape.compact, tape.f);
+}
+
+template <class T>
+void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const SublayerTape<T>& tape,
+                      const T* factor, const T* dy, T* du, T* gradients) {
+    NORMSCOPE_ASSERT(gradients && shard.directions == 1, "a tape in 16 bits is of a training step");
+    const auto layer = static_cast<std::size_t>(index / 2);
+    if (index % 2 == 0) {
+        const AttentionOffsets& at = p.table.attention[layer];
+        p.compact->attention_vjp(attention_of(p, at, shard, n, tape), tape.compact, factor, dy, du,
+                                 {gradients + at.wqkv, gradient_at(gradients, at.bqkv), gradients + at.wo,
+                                  gradient_at(gradients, at.bo), nullptr, nullptr, p.fresh_gradients});
+    } else {
+        const FeedForwardOffsets& at = p.table.feed_forward[layer];
+        p.compact->feed_forward_vjp(feed_forward_of(p, at, shard, n), tape.compact, factor, dy, du,
+                                    {gradients + at.w1, gradient_at(gradients, at.b1), gradients + at.w2,
+                                     gradient_at(gradients, at.b2), p.fresh_gradients});
+    }
+}
+
+#define NORMSCOPE_INSTANTIATE(T)                                                                         \
+    template void compact_forward<T>(const Pass<T>&, int, Shard, int, const T*, const SublayerTape<T>&); \
+    template void compact_backward<T>(const Pass<T>&, int, Shard, int, const SublayerTape<T>&, const T*, \
+                                      const T*, T*, T*);
+NORMSCOPE_INSTANTIATE(float)
+NORMSCOPE_INSTANTIATE(double)
+#undef NORMSCOPE_INSTANTIATE
+
+}  // namespace normscope

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/model/pass.h"
+#include "core/model/tape.h"
+
+namespace normscope {
+
+// f of a sub-layer (attention or the feed-forward map, by its index) with its tape in 16 bits
+// (core/backend/compact_ops.h). The shard is the whole tape, with one direction.
+
+/// u [R, d] → tape.compact and tape.f [R, d].
+template <class T>
+void compact_forward(const Pass<T>&, int index, Shard, int n, const T* u, const SublayerTape<T>&);
+
+/// With *factor·dy as the gradient at f (null: 1) → du; parameter gradients are added to `gradients`.
+template <class T>
+void compact_backward(const Pass<T>&, int index, Shard, int n, const SublayerTape<T>&, const T* factor,
+                      const T* dy, T* du, T* gradients);
+
+}  // namespace normscope
