@@ -180,7 +180,9 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     }
     const T* shortcut = &c->shortcut_of[static_cast<int>(kind)];
     if (rule.in) {
-        if (!joined) ops.scale(count, shortcut, dz, dx);
+        // A gradient that the head gave is not changed by a factor of 1.
+        const bool passes = gradients && dz == dx && rule.a == 1 && !gate.scales(GateSite::Shortcut, kind);
+        if (!joined && !passes) ops.scale(count, shortcut, dz, dx);
         norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
                       gradients, note(noted.in));
     } else if (joined) {

@@ -129,6 +129,8 @@ struct Tape {
     std::int64_t counted = 0;  ///< rows of the batch that have a loss
 
     int rows() const { return sequences * length; }
+    /// From one hidden state to the next: they lie one after another.
+    std::size_t hidden_stride() const { return static_cast<std::size_t>(hidden[1] - hidden[0]); }
     /// Allocates for [sequences, length] tokens of this stack.
     void reserve(Device& device, const StackSpec& spec, const std::vector<SublayerRule>& rules, int sequences,
                  int length, const TapeContents& contents = {});

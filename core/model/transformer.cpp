@@ -393,10 +393,11 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batc
     double* squares = gradients.hidden_squares.data() + at * 2 * states;
     // In float64, since the square of a gradient that vanished is below float32's smallest value.
     const auto note = [&](std::size_t k) {
-        p.elementwise.add_squares(count, tape.hidden[k] + first, squares + k);
-        p.elementwise.add_squares(count, gradient, squares + states + k);
+        p.elementwise.add_squares(1, count, 0, gradient, squares + states + k);
         if (record) p.elementwise.copy(count, gradient, record->hidden[k].data() + first);
     };
+    p.elementwise.add_squares(static_cast<int>(states), count, tape.hidden_stride(), tape.hidden[0] + first,
+                              squares);
     head_backward(p, batch, rows, tape, token_factor, gradient, into, record);
     note(rules_.size());
     const int all = static_cast<int>(rules_.size());

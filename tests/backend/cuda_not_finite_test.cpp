@@ -310,7 +310,7 @@ class CudaNotFiniteTest : public QObject {
                 auto* dot = s.scalar_in(1);
                 auto *squares = s.number(1), *pieces = s.number(1);
                 s.elementwise.add_dot(n, x, s.in(drawn(n, 2)), s.number(1), dot);
-                s.elementwise.add_squares(n, x, squares);
+                s.elementwise.add_squares(1, n, 0, x, squares);
                 s.step.piece_squares(s.of(std::vector<ArenaPiece>{{0, n, true}}), 0, 1, x, pieces);
                 return Outputs{
                     {"dot", s.read(dot, 1)}, {"squares", s.read(squares, 1)}, {"pieces", s.read(pieces, 1)}};
@@ -396,7 +396,8 @@ class CudaNotFiniteTest : public QObject {
             s.layers.embedding_vjp(0, 3, d, tokens, x, 5, y, 3, nullptr);
             s.elementwise.cross_entropy(0, d, x, tokens, eps, 0, y, y);
             s.elementwise.add_dot(0, x, x, number, sums);
-            s.elementwise.add_squares(0, x, number);
+            s.elementwise.add_squares(0, 1, 1, x, number);
+            s.elementwise.add_squares(1, 0, 0, x, number);
             s.elementwise.copy(0, x, y);
             s.elementwise.zero(nullptr, 0, y);
             s.layers.round_weights(0, y);

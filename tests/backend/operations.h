@@ -340,9 +340,9 @@ void reductions(const Verify& verify) {
             return Outputs{{"out", s.read(out, 1)}};
         });
         verify("add_squares", 16, [&](auto& s) {
-            auto* out = s.number(0.5);
-            s.elementwise.add_squares(count, s.in(drawn(count, 1)), out);
-            return Outputs{{"out", s.read(out, 1)}};
+            auto* out = s.of(std::vector<double>{0.5, 0.25, 0.125});
+            s.elementwise.add_squares(3, count, count + 1, s.in(drawn(3 * count + 2, 1)), out);
+            return Outputs{{"out", s.read(out, 3)}};
         });
         verify("norm_of_squares", 8, [&](auto& s) {
             auto* norm = s.number(0);

@@ -171,7 +171,7 @@ void times(Device& gpu, const char* type) {
             [&] { s.step.adamw(arena, 0, 1, numbers, clip, table, logits, m, v); });
     auto* total = s.number(0);
     time_of(gpu, named("add_squares").c_str(), double(count) * sizeof(T), 0,
-            [&] { s.elementwise.add_squares(count, table, total); });
+            [&] { s.elementwise.add_squares(1, count, 0, table, total); });
 }
 
 /// 4 sequences of 1024 tokens, 12 heads of 64: with stored probabilities and in tiles.

@@ -184,8 +184,9 @@ void CpuElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, co
     *out += static_cast<T>(*factor * rows_.dot(count, x, y));
 }
 template <class T>
-void CpuElementwiseOps<T>::add_squares(std::size_t count, const T* x, double* out) {
-    *out += rows_.dot(count, x, x);
+void CpuElementwiseOps<T>::add_squares(int arrays, std::size_t count, std::size_t stride, const T* x,
+                                       double* out) {
+    for (int i = 0; i < arrays; ++i, x += stride) out[i] += rows_.dot(count, x, x);
 }
 
 template <class T>

@@ -76,6 +76,9 @@ struct TokenRows {
     __device__ bool any() const { return first() < kTokenRows; }
 };
 
+/// Columns of one warp.
+inline constexpr int kTokenColumns = 128;
+
 /// One warp per row. The first row of a token in its chunk gets the sum of dx over the chunk's rows of this
 /// token, in order; the others of `partial` [rows, d] are not written.
 template <class T>
@@ -85,18 +88,25 @@ __global__ void token_chunks_kernel(int rows, int d, const std::int32_t* tokens,
     const int begin = row / kTokenRows * kTokenRows;
     const TokenRows same(tokens[row], tokens, begin, begin + kTokenRows < rows ? begin + kTokenRows : rows);
     if (begin + same.first() < row) return;
-    const auto at = [d](int r, int column) {
-        return static_cast<std::size_t>(r) * static_cast<std::size_t>(d) + static_cast<std::size_t>(column);
+    const auto row_of = [d](auto* rows_from, int r) {
+        return rows_from + static_cast<std::size_t>(r) * static_cast<std::size_t>(d);
     };
-    for (int column = Warp<T>::lane(); column < d; column += 32) {
-        T sum = 0;
-        same.each([&](int r) { sum += dx[at(begin + r, column)]; });
-        partial[at(row, column)] = sum;
+    // Several columns of a lane, so that their loads are in flight together.
+    constexpr int columns = kTokenColumns / 32;
+    for (int column = Warp<T>::lane(); column < d; column += kTokenColumns) {
+        T sums[columns]{};
+        same.each([&](int r) {
+            const T* const from = row_of(dx, begin + r);
+            NORMSCOPE_UNROLL
+            for (int k = 0; k < columns; ++k)
+                if (column + 32 * k < d) sums[k] += from[column + 32 * k];
+        });
+        T* const to = row_of(partial, row);
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < columns; ++k)
+            if (column + 32 * k < d) to[column + 32 * k] = sums[k];
     }
 }
-
-/// Columns of one warp.
-inline constexpr int kTokenColumns = 128;
 
 /// One warp per row and kTokenColumns columns. The first row of a token adds the sums of its chunks, in
 /// order: every entry of the table is written by one warp.

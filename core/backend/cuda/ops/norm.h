@@ -81,6 +81,17 @@ struct BetaTerm {
     NORMSCOPE_SHARED_CODE T operator()(int i, int column) const { return dy.at(i)[column] * value_of(scale); }
 };
 
+/// Of dγ [d] and dβ [d] next to each other.
+template <class T>
+struct GammaBetaTerm {
+    GammaTerm<T> gamma;
+    BetaTerm<T> beta;
+    int d;
+    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const {
+        return column < d ? gamma(i, column) : beta(i, column - d);
+    }
+};
+
 /// The kernel of this kind, by whether it subtracts the mean.
 inline bool centred(NormKind kind) {
     switch (kind) {
@@ -114,11 +125,16 @@ void CudaLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale
     if (n.rows == 0) return;
     const auto x = dense_rows(n.x, n.d), gradient = dense_rows(dy, n.d);
     // Before dx, which may be dy, is written.
-    if (dgamma) {
-        add_columns("norm_gamma", n.rows, n.d, GammaTerm<T>{x, n.statistics, gradient, scale}, dgamma);
+    const GammaTerm<T> of_gamma{x, n.statistics, gradient, scale};
+    const BetaTerm<T> of_beta{gradient, scale};
+    if (dgamma && dbeta == dgamma + n.d) {
+        add_columns("norm_weights", n.rows, 2 * n.d, GammaBetaTerm<T>{of_gamma, of_beta, n.d}, dgamma);
+        round_pure(2 * static_cast<std::size_t>(n.d), dgamma);
+    } else if (dgamma) {
+        add_columns("norm_gamma", n.rows, n.d, of_gamma, dgamma);
         round_pure(static_cast<std::size_t>(n.d), dgamma);
         if (dbeta) {
-            add_columns("norm_beta", n.rows, n.d, BetaTerm<T>{gradient, scale}, dbeta);
+            add_columns("norm_beta", n.rows, n.d, of_beta, dbeta);
             round_pure(static_cast<std::size_t>(n.d), dbeta);
         }
     }

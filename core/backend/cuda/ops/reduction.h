@@ -69,6 +69,23 @@ void CudaCalls<T>::reduce(const char* name, std::size_t count, Term term, Finish
     run(name, finish_kernel<Op, Finish>, grid::Shape{{1}, {kThreads}}, chunks, partial, finish);
 }
 
+/// Σ x² over the entries begin + threadIdx.x, … of a block of kThreads threads, several loads in flight.
+template <class T>
+__device__ inline double sum_of_squares(std::size_t begin, std::size_t end, const T* x) {
+    constexpr int flying = 8;
+    double sum = 0;
+    std::size_t i = begin + threadIdx.x;
+    for (; i + (flying - 1) * kThreads < end; i += flying * kThreads) {
+        T v[flying];
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < flying; ++k) v[k] = x[i + static_cast<std::size_t>(k) * kThreads];
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < flying; ++k) sum += static_cast<double>(v[k]) * static_cast<double>(v[k]);
+    }
+    for (; i < end; i += kThreads) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    return sum;
+}
+
 template <class T>
 struct Dot {
     using op = Sum;
@@ -98,10 +115,6 @@ struct AddProduct {
     T* out;
     NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += static_cast<T>(*factor * total); }
 };
-struct Add {
-    double* out;
-    NORMSCOPE_SHARED_CODE void operator()(double total) const { *out += total; }
-};
 struct AddOver {
     double count, divisor;
     double* out;
@@ -125,6 +138,23 @@ struct StorePlace {
     }
 };
 
+/// Σ x² of a chunk of each array, partial [arrays, chunks]; then of each array, added to out.
+template <class T>
+__global__ void square_chunks_kernel(std::size_t count, std::size_t stride, const T* x, double* partial) {
+    x += blockIdx.y * stride;
+    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * kReductionChunk;
+    const std::size_t end = count - begin < kReductionChunk ? count : begin + kReductionChunk;
+    const double sum = block_reduce<Sum>(sum_of_squares(begin, end, x));
+    if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+}
+static __global__ void add_square_chunks_kernel(unsigned chunks, const double* partial, double* out) {
+    partial += static_cast<std::size_t>(blockIdx.x) * chunks;
+    double sum = 0;
+    for (unsigned i = threadIdx.x; i < chunks; i += kThreads) sum += partial[i];
+    sum = block_reduce<Sum>(sum);
+    if (threadIdx.x == 0) out[blockIdx.x] += sum;
+}
+
 /// The shards' gradients, by value in a launch.
 template <class T>
 struct Shards {
@@ -139,23 +169,19 @@ __global__ void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T>
                                   double* squares) {
     const int i = first + static_cast<int>(blockIdx.x);
     const ArenaPiece piece = pieces[i];
-    double sum_of_squares = 0;
+    double squared = 0;
     if (shards.count == 1 && (!total || total == shards.at[0])) {
-        // No store lies between the loads, so that several are in flight.
-        const T* x = shards.at[0] + piece.offset;
-        NORMSCOPE_UNROLL_BY(8)
-        for (std::size_t k = threadIdx.x; k < piece.count; k += kThreads)
-            sum_of_squares += static_cast<double>(x[k]) * static_cast<double>(x[k]);
+        squared = sum_of_squares(0, piece.count, shards.at[0] + piece.offset);
     } else {
         for (std::size_t k = threadIdx.x; k < piece.count; k += kThreads) {
             T sum = shards.at[0][piece.offset + k];
             for (int s = 1; s < shards.count; ++s) sum += shards.at[s][piece.offset + k];
             if (total) total[piece.offset + k] = sum;
-            sum_of_squares += static_cast<double>(sum) * static_cast<double>(sum);
+            squared += static_cast<double>(sum) * static_cast<double>(sum);
         }
     }
-    sum_of_squares = block_reduce<Sum>(sum_of_squares);
-    if (threadIdx.x == 0) squares[i] = sum_of_squares;
+    squared = block_reduce<Sum>(squared);
+    if (threadIdx.x == 0) squares[i] = squared;
 }
 
 template <class T>
@@ -163,8 +189,16 @@ void CudaElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, c
     reduce("add_dot", count, Dot<T>{x, y}, AddProduct<T>{factor, out});
 }
 template <class T>
-void CudaElementwiseOps<T>::add_squares(std::size_t count, const T* x, double* out) {
-    reduce("add_squares", count, Dot<T>{x, x}, Add{out});
+void CudaElementwiseOps<T>::add_squares(int arrays, std::size_t count, std::size_t stride, const T* x,
+                                        double* out) {
+    if (arrays == 0 || count == 0) return;
+    const unsigned chunks = blocks_for(count, kReductionChunk), all = static_cast<unsigned>(arrays);
+    double* const partial = static_cast<double*>(
+        context_.workspace(Work::Reduction, sizeof(double) * static_cast<std::size_t>(chunks) * all));
+    run("add_squares", square_chunks_kernel<T>, grid::Shape{{chunks, all}, {kThreads}}, count, stride, x,
+        partial);
+    run("add_squares", add_square_chunks_kernel, grid::Shape{{all}, {kThreads}}, chunks,
+        static_cast<const double*>(partial), out);
 }
 template <class T>
 void CudaStepOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
