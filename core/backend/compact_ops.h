@@ -32,6 +32,14 @@ struct CompactHead {
     std::uint16_t* logits = nullptr;  ///< [R, classes(V)], then their gradient
 };
 
+/// Rows [R, d] between a sub-layer's map and what is around it, in one of two places: in float32, or in 16
+/// bits where only an operation of CompactOps reads them.
+template <class T>
+struct CompactRows {
+    T* floats = nullptr;
+    std::uint16_t* shorts = nullptr;
+};
+
 /// W [out, in] and bias [out] or null.
 struct ShortLinear {
     const std::uint16_t *weight, *bias;
@@ -75,14 +83,25 @@ class CompactOps {
     /// The weights' copy that products read; count is a multiple of kRow.
     virtual void prepare(std::size_t count, const T* weights, std::uint16_t* to) = 0;
 
-    /// u [R, d] → tape, f [R, d].
-    virtual void attention_forward(const CompactAttention<T>&, const T* u, const CompactTape&, T* f) = 0;
-    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du [R, d] and gradients (its norms unused).
+    /// LayerOps::norm_forward with the result as the operand of a product.
+    virtual void norm_forward(const NormRows<T>&, const T* eps, const T* scale, std::uint16_t* y) = 0;
+    /// LayerOps::norm_vjp.
+    virtual void norm_vjp(const NormRows<T>&, const std::uint16_t* dy, const T* scale, bool add, T* dx,
+                          T* dgamma, T* dbeta) = 0;
+    /// ElementwiseOps::axpby; count is a multiple of kRow.
+    virtual void axpby(std::size_t count, const T* a, const T* x, const T* b, const std::uint16_t* y,
+                       T* out) = 0;
+
+    /// u [R, d] → tape, f. u null: the tape's input is there already.
+    virtual void attention_forward(const CompactAttention<T>&, const T* u, const CompactTape&,
+                                   const CompactRows<T>& f) = 0;
+    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du and gradients (its norms unused).
     virtual void attention_vjp(const CompactAttention<T>&, const CompactTape&, const T* factor, const T* dy,
-                               T* du, const AttentionGradients<T>&) = 0;
-    virtual void feed_forward_forward(const CompactFeedForward&, const T* u, const CompactTape&, T* f) = 0;
+                               const CompactRows<T>& du, const AttentionGradients<T>&) = 0;
+    virtual void feed_forward_forward(const CompactFeedForward&, const T* u, const CompactTape&,
+                                      const CompactRows<T>& f) = 0;
     virtual void feed_forward_vjp(const CompactFeedForward&, const CompactTape&, const T* factor, const T* dy,
-                                  T* du, const CompactFeedForwardGradients<T>&) = 0;
+                                  const CompactRows<T>& du, const CompactFeedForwardGradients<T>&) = 0;
 
     /// x [R, d] → the logits x·Wᵀ, W [V, d].
     virtual void head_forward(int R, int V, int d, const T* x, const std::uint16_t* weight,

@@ -29,21 +29,21 @@ CompactFeedForward feed_forward_of(const Pass<T>& p, const FeedForwardOffsets& a
 }  // namespace
 
 template <class T>
-void compact_forward(const Pass<T>& p, int index, Shard shard, int n, const T* u,
-                     const SublayerTape<T>& tape) {
+void compact_forward(const Pass<T>& p, int index, Shard shard, int n, const T* u, const SublayerTape<T>& tape,
+                     const CompactRows<T>& f) {
     NORMSCOPE_ASSERT(shard.first_sequence == 0, "a tape in 16 bits is of one shard");
     const auto layer = static_cast<std::size_t>(index / 2);
     if (index % 2 == 0)
         p.compact->attention_forward(attention_of(p, p.table.attention[layer], shard, n, tape), u,
-                                     tape.compact, tape.f);
+                                     tape.compact, f);
     else
         p.compact->feed_forward_forward(feed_forward_of(p, p.table.feed_forward[layer], shard, n), u,
-                                        tape.compact, tape.f);
+                                        tape.compact, f);
 }
 
 template <class T>
 void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const SublayerTape<T>& tape,
-                      const T* factor, const T* dy, T* du, T* gradients) {
+                      const T* factor, const T* dy, const CompactRows<T>& du, T* gradients) {
     NORMSCOPE_ASSERT(gradients && shard.directions == 1, "a tape in 16 bits is of a training step");
     const auto layer = static_cast<std::size_t>(index / 2);
     if (index % 2 == 0) {
@@ -60,9 +60,10 @@ void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const Sub
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                         \
-    template void compact_forward<T>(const Pass<T>&, int, Shard, int, const T*, const SublayerTape<T>&); \
+    template void compact_forward<T>(const Pass<T>&, int, Shard, int, const T*, const SublayerTape<T>&,  \
+                                     const CompactRows<T>&);                                             \
     template void compact_backward<T>(const Pass<T>&, int, Shard, int, const SublayerTape<T>&, const T*, \
-                                      const T*, T*, T*);
+                                      const T*, const CompactRows<T>&, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -9,13 +9,14 @@ namespace normscope {
 // f of a sub-layer (attention or the feed-forward map, by its index) with its tape in 16 bits
 // (core/backend/compact_ops.h). The shard is the whole tape, with one direction.
 
-/// u [R, d] → tape.compact and tape.f [R, d].
+/// u [R, d] → tape.compact and f [R, d]. u null: the tape's input is there already.
 template <class T>
-void compact_forward(const Pass<T>&, int index, Shard, int n, const T* u, const SublayerTape<T>&);
+void compact_forward(const Pass<T>&, int index, Shard, int n, const T* u, const SublayerTape<T>&,
+                     const CompactRows<T>& f);
 
 /// With *factor·dy as the gradient at f (null: 1) → du; parameter gradients are added to `gradients`.
 template <class T>
 void compact_backward(const Pass<T>&, int index, Shard, int n, const SublayerTape<T>&, const T* factor,
-                      const T* dy, T* du, T* gradients);
+                      const T* dy, const CompactRows<T>& du, T* gradients);
 
 }  // namespace normscope

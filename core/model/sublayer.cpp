@@ -53,8 +53,13 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
         stream = x;
     }
 
+    const bool compact = t.compact.input != nullptr;
     const T* u = x;
-    if (t.u) {
+    if (compact && rule.in && !gate.at(GateSite::Norm)) {
+        pass.compact->norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps(NormSite::Place::In),
+                                   &c->s_in, t.compact.input);
+        u = nullptr;
+    } else if (t.u) {
         T* to = (gate.at(GateSite::Norm) ? t.ungated : t.u) + first;
         if (rule.in)
             pass.layers.norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps(NormSite::Place::In),
@@ -65,8 +70,13 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
         u = t.u + first;
     }
 
-    if (t.compact.input)
-        compact_forward(pass, index, shard, n, u, t);
+    // f in 16 bits where the residual sum alone reads it.
+    std::uint16_t* const short_f =
+        compact && !rule.out && !channels(pass, at) && !f_is_kept(pass.spec, rule)
+            ? pass.device.template scratch_of<std::uint16_t>(kSublayerBranch, count)
+            : nullptr;
+    if (compact)
+        compact_forward(pass, index, shard, n, u, t, {t.f + first, short_f});
     else if (index % 2 == 0)
         attention_forward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t);
     else
@@ -89,7 +99,10 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
 
     T* before_gate = gate.at(GateSite::Output) ? t.ungated + first : next;
     T* z = rule.post ? t.z + first : before_gate;
-    ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
+    if (short_f)
+        pass.compact->axpby(count, &c->shortcut, stream, &c->branch, short_f, z);
+    else
+        ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
     if (rule.post)
         pass.layers.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps(NormSite::Place::Post),
                                  nullptr, before_gate);
@@ -152,6 +165,10 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     const bool compact = t.compact.input != nullptr;
     T* df = rule.out || !compact ? work(kSublayerBranch) : nullptr;
     T* du = work(kSublayerInput);
+    // du in 16 bits where a norm alone reads it.
+    std::uint16_t* const short_du = compact && rule.in && !noted.in && !gate.at(GateSite::Norm)
+                                        ? reinterpret_cast<std::uint16_t*>(du)
+                                        : nullptr;
     if (rule.out)
         norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, t.out.from(row), dy, branch, false,
                       df, gradients, note(noted.out));
@@ -160,8 +177,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
 
     const T* u = t.u ? t.u + first : x;
     if (compact)
-        compact_backward(pass, index, shard, n, t, rule.out ? nullptr : branch, rule.out ? df : dy, du,
-                         gradients);
+        compact_backward(pass, index, shard, n, t, rule.out ? nullptr : branch, rule.out ? df : dy,
+                         CompactRows<T>{du, short_du}, gradients);
     else if (index % 2 == 0)
         attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
                            df, du, gradients);
@@ -183,8 +200,13 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
         // A gradient that the head gave is not changed by a factor of 1.
         const bool passes = gradients && dz == dx && rule.a == 1 && !gate.scales(GateSite::Shortcut, kind);
         if (!joined && !passes) ops.scale(count, shortcut, dz, dx);
-        norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
-                      gradients, note(noted.in));
+        if (short_du)
+            pass.compact->norm_vjp(pass.norm(at.norm_in, R, x, t.in.from(row)), short_du, &c->s_in, !joined,
+                                   dx, gradient_at(gradients, at.norm_in.weight),
+                                   gradient_at(gradients, at.norm_in.bias));
+        else
+            norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
+                          gradients, note(noted.in));
     } else if (joined) {
         ops.scale(count, &c->s_in, du, dx);
     } else {

@@ -56,8 +56,7 @@ std::size_t layout_tape(Tape<T>& tape, const StackSpec& s, const std::vector<Sub
         const auto gated = [&](GateSite site) { return s.gpas.enabled && rule.gate == site; };
         t.x = second ? tape.sublayers[i - 1].x : gated(GateSite::Input) ? cut.take(R * d) : tape.hidden[i];
         if (rule.in || rule.s_in != 1 || gated(GateSite::Norm)) t.u = compact ? passing_u : cut.take(R * d);
-        const bool f_is_read = rule.out || gated(GateSite::Branch) || s.branch_scale != BranchScale::None;
-        t.f = contents.for_gradient && !f_is_read ? passing_f : cut.take(R * d);
+        t.f = contents.for_gradient && !f_is_kept(s, rule) ? passing_f : cut.take(R * d);
         if (rule.out && (gated(GateSite::Branch) || s.branch_scale != BranchScale::None))
             t.y = cut.take(R * d);
         if (rule.post) t.z = cut.take(R * d);

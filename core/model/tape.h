@@ -94,6 +94,13 @@ struct SublayerTape {
     CompactTape compact;
 };
 
+/// Whether a backward pass reads the output of a sub-layer's map: a norm, a gate or a learnable scale follows
+/// it.
+inline bool f_is_kept(const StackSpec& s, const SublayerRule& rule) {
+    return rule.out || (s.gpas.enabled && rule.gate == GateSite::Branch) ||
+           s.branch_scale != BranchScale::None;
+}
+
 /// What of a training step's tape is in 16 bits (compact_ops.h).
 struct CompactParts {
     bool sublayers = false, head = false;

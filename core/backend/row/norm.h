@@ -45,12 +45,11 @@ NORMSCOPE_SHARED_CODE inline void norm_apply(const typename L::scalar* x, int d,
 /// The symmetric core of the norm's Jacobian applied to u (theory: J = diag(γ)·C with
 /// C = rstd·(I − 11ᵀ/d − x̂x̂ᵀ/d), RMSNorm without the 11ᵀ term; [N] §2, [E] Lemma A.1; ε included through
 /// rstd). One projection is used in both directions: JVP = γ ∘ C(u), VJP = C(γ ∘ u). `weight` (may be null)
-/// multiplies u first. out = (add ? out : 0) + scale·C(weight ∘ u).
-template <class L, bool Centred>
+/// multiplies u first. out = (add ? out : 0) + scale·C(weight ∘ u). U: what the policy loads u by, a pointer.
+template <class L, bool Centred, class U>
 NORMSCOPE_SHARED_CODE inline void norm_project(const typename L::scalar* x, int d, typename L::scalar mean,
-                                               typename L::scalar rstd, const typename L::scalar* weight,
-                                               const typename L::scalar* u, typename L::scalar scale,
-                                               bool add, typename L::scalar* out) {
+                                               typename L::scalar rstd, const typename L::scalar* weight, U u,
+                                               typename L::scalar scale, bool add, typename L::scalar* out) {
     using T = typename L::scalar;
     auto sum = L::all(0), dot = L::all(0);
     for_lanes<L>(d, [&](int i, auto part) {

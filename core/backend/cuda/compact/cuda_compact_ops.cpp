@@ -5,6 +5,7 @@
 #include "core/backend/cuda/compact/row_kernels.h"
 #include "core/backend/cuda/ops/columns.h"
 #include "core/backend/cuda/ops/loss.h"
+#include "core/backend/cuda/ops/norm.h"
 #include "core/backend/cuda/tiled/tiled_attention.h"
 
 namespace normscope::cuda {
@@ -26,19 +27,47 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         eights("weights", count, Narrow<F>{nullptr, weights, to});
     }
 
+    void norm_forward(const NormRows<float>& n, const float* eps, const float* scale,
+                      std::uint16_t* y) override {
+        if (n.rows == 0) return;
+        const auto kernel = centred(n.kind) ? norm_operand_kernel<F, true> : norm_operand_kernel<F, false>;
+        run("norm_forward", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x, eps,
+            n.gamma, n.beta, scale, n.statistics, y);
+    }
+    void norm_vjp(const NormRows<float>& n, const std::uint16_t* dy, const float* scale, bool add, float* dx,
+                  float* dgamma, float* dbeta) override {
+        if (n.rows == 0) return;
+        const bool together = dbeta == dgamma + n.d;
+        const auto weights = [&](int first, int columns, float* sums) {
+            add_columns("norm_weights", n.rows, columns,
+                        NormWeightTerm<F>{n.d, first, n.x, n.statistics, dy, scale}, sums);
+        };
+        if (dgamma) weights(0, together ? 2 * n.d : n.d, dgamma);
+        if (dbeta && !together) weights(n.d, n.d, dbeta);
+        const auto kernel =
+            centred(n.kind) ? norm_short_vjp_kernel<F, true> : norm_short_vjp_kernel<F, false>;
+        run("norm_vjp", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x,
+            n.statistics, n.gamma, scale, add, dy, dx);
+    }
+    void axpby(std::size_t count, const float* a, const float* x, const float* b, const std::uint16_t* y,
+               float* out) override {
+        eights("axpby", count, AxpbyShort<F>{a, x, b, y, out});
+    }
+
     void attention_forward(const CompactAttention<float>& a, const float* u, const CompactTape& tape,
-                           float* f) override {
+                           const CompactRows<float>& f) override {
         const AttentionShape& s = a.shape;
         const int R = a.sequences * s.n;
-        eights("operand", area(R, s.d), Narrow<F>{nullptr, u, tape.input});
+        if (u) eights("operand", area(R, s.d), Narrow<F>{nullptr, u, tape.input});
         linear(R, s.width(), s.d, tape.input, a.qkv, tape.wide);
         if (a.angles) rotate(s, R, a.angles, false, tape.wide);
         tiled_attention(kRounding<F>).forward(context_, s, a.sequences, a.scale, rows_of(a, tape));
-        linear_to_float(R, s.d, s.d, tape.narrow, a.out, f);
+        linear_to_rows(R, s.d, s.d, tape.narrow, a.out, f);
     }
 
     void attention_vjp(const CompactAttention<float>& a, const CompactTape& tape, const float* factor,
-                       const float* dy, float* du, const AttentionGradients<float>& gradients) override {
+                       const float* dy, const CompactRows<float>& du,
+                       const AttentionGradients<float>& gradients) override {
         const AttentionShape& s = a.shape;
         const int R = a.sequences * s.n;
         std::uint16_t* const df = shorts(Work::LeftOperand, area(R, s.d));
@@ -51,14 +80,14 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         tiled_attention(kRounding<F>)
             .vjp(context_, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true}, {dqkv, true});
         if (a.angles) rotate(s, R, a.angles, true, dqkv);
-        input_gradient_to_float(R, s.width(), s.d, dqkv, a.qkv, du);
+        input_gradient_to_rows(R, s.width(), s.d, dqkv, a.qkv, du);
         weight_gradient(R, s.width(), s.d, dqkv, tape.input, gradients.fresh, gradients.wqkv);
         bias_gradient(R, s.width(), dqkv, gradients.bqkv);
     }
 
     void feed_forward_forward(const CompactFeedForward& m, const float* u, const CompactTape& tape,
-                              float* f) override {
-        eights("operand", area(m.R, m.d), Narrow<F>{nullptr, u, tape.input});
+                              const CompactRows<float>& f) override {
+        if (u) eights("operand", area(m.R, m.d), Narrow<F>{nullptr, u, tape.input});
         linear(m.R, m.wide(), m.d, tape.input, m.first, tape.wide);
         const std::size_t count = area(m.R, m.d_ff);
         if (m.activation == Activation::SwiGlu)
@@ -67,11 +96,11 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
             of_kind(m.activation, [&](auto kind) {
                 eights("activation", count, Activated<F, kind>{tape.wide, tape.narrow});
             });
-        linear_to_float(m.R, m.d, m.d_ff, tape.narrow, m.second, f);
+        linear_to_rows(m.R, m.d, m.d_ff, tape.narrow, m.second, f);
     }
 
     void feed_forward_vjp(const CompactFeedForward& m, const CompactTape& tape, const float* factor,
-                          const float* dy, float* du,
+                          const float* dy, const CompactRows<float>& du,
                           const CompactFeedForwardGradients<float>& gradients) override {
         const std::size_t count = area(m.R, m.d_ff);
         std::uint16_t* const df = shorts(Work::LeftOperand, area(m.R, m.d));
@@ -90,7 +119,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                 eights("activation_vjp", count, ActivatedVjp<F, kind>{tape.wide, after});
             });
         }
-        input_gradient_to_float(m.R, m.wide(), m.d, before, m.first, du);
+        input_gradient_to_rows(m.R, m.wide(), m.d, before, m.first, du);
         weight_gradient(m.R, m.wide(), m.d, before, tape.input, gradients.fresh, gradients.w1);
         bias_gradient(m.R, m.wide(), before, gradients.b1);
     }
@@ -120,7 +149,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                 grid::Shape{{static_cast<unsigned>(R)}, {static_cast<unsigned>(kBlockLanes)}}, R, V, columns,
                 head.logits, targets, scale, z, losses);
         const ShortLinear w{head.weight ? head.weight : weight, nullptr};
-        input_gradient_to_float(R, columns, d, head.logits, w, dx);
+        input_gradient_to_rows(R, columns, d, head.logits, w, {dx, nullptr});
         // Columns without a class have no weight.
         std::uint16_t* const product = shorts(Work::Product, area(columns, d));
         library_.multiply(kRounding<F>,
@@ -162,20 +191,21 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     void linear(int R, int out, int in, const std::uint16_t* x, const ShortLinear& w, std::uint16_t* y) {
         library_.multiply(kRounding<F>, {Form::Nt, R, out, in, {x, in}, {w.weight, in}, {y, out}, w.bias});
     }
-    void linear_to_float(int R, int out, int in, const std::uint16_t* x, const ShortLinear& w, float* y) {
-        std::uint16_t* const product = shorts(Work::Product, area(R, out));
+    void linear_to_rows(int R, int out, int in, const std::uint16_t* x, const ShortLinear& w,
+                        const CompactRows<float>& y) {
+        std::uint16_t* const product = y.shorts ? y.shorts : shorts(Work::Product, area(R, out));
         linear(R, out, in, x, w, product);
-        eights("widen", area(R, out), Widen<F>{false, product, y});
+        if (!y.shorts) eights("widen", area(R, out), Widen<F>{false, product, y.floats});
     }
     void input_gradient(int R, int out, int in, const std::uint16_t* dy, const ShortLinear& w,
                         std::uint16_t* dx) {
         library_.multiply(kRounding<F>, {Form::Nn, R, in, out, {dy, out}, {w.weight, in}, {dx, in}});
     }
-    void input_gradient_to_float(int R, int out, int in, const std::uint16_t* dy, const ShortLinear& w,
-                                 float* dx) {
-        std::uint16_t* const product = shorts(Work::Product, area(R, in));
+    void input_gradient_to_rows(int R, int out, int in, const std::uint16_t* dy, const ShortLinear& w,
+                                const CompactRows<float>& dx) {
+        std::uint16_t* const product = dx.shorts ? dx.shorts : shorts(Work::Product, area(R, in));
         input_gradient(R, out, in, dy, w, product);
-        eights("widen", area(R, in), Widen<F>{false, product, dx});
+        if (!dx.shorts) eights("widen", area(R, in), Widen<F>{false, product, dx.floats});
     }
     void weight_gradient(int R, int out, int in, const std::uint16_t* dy, const std::uint16_t* x, bool fresh,
                          float* dW) {
@@ -191,7 +221,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
     void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {
         const int heads = s.heads + s.kv_heads;
-        run("rotate", rotate_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.d_head(),
+        run("rotate", rotate_short_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.d_head(),
             static_cast<std::size_t>(s.width()), s.n, angles, inverse, qkv);
     }
 

@@ -6,6 +6,7 @@
 #include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/cuda/ops/each.h"
 #include "core/backend/grid/tensor_core.h"
+#include "core/backend/row/elementwise.h"
 #include "core/backend/row/swiglu.h"
 
 namespace normscope::cuda::compact {
@@ -99,6 +100,22 @@ struct Widen {
             for (int k = 0; k < kEight; ++k) v.at[k] = there.at[k] + v.at[k];
         }
         store(to + kEight * i, v);
+    }
+};
+/// Axpby of an operand in 16 bits.
+template <MmaFormat F>
+struct AxpbyShort {
+    const float *a, *x, *b;
+    const std::uint16_t* y;
+    float* out;
+    __device__ void operator()(std::size_t i) const {
+        const float by_x = value_of(a), by_y = value_of(b);
+        const Eight u = load(x + kEight * i), v = load<F>(y + kEight * i);
+        Eight sum;
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < kEight; ++k)
+            row::axpby<Serial<float>>(1, by_x, u.at + k, by_y, v.at + k, sum.at + k);
+        store(out + kEight * i, sum);
     }
 };
 struct FillZero {

@@ -4,16 +4,84 @@
 
 #include "core/backend/cuda/compact/eights.h"
 #include "core/backend/cuda/launch/warp.h"
+#include "core/backend/pass_ops.h"
+#include "core/backend/row/norm.h"
 
 #include <cmath>
 
 namespace normscope::cuda::compact {
 
+/// A row in 16 bits as the lanes of Warp load it.
+template <MmaFormat F>
+struct ShortRow {
+    const std::uint16_t* at;
+    __device__ ShortRow operator+(int i) const { return {at + i}; }
+};
+template <MmaFormat F>
+struct ShortWarp : Warp<float> {
+    using Warp<float>::load;
+    __device__ static float load(ShortRow<F> row, Full) { return wide<F>(row.at[Warp<float>::lane()]); }
+    __device__ static float load(ShortRow<F> row, Tail t) {
+        return Warp<float>::lane() < t.count ? wide<F>(row.at[Warp<float>::lane()]) : 0.0f;
+    }
+};
+
+/// One warp per row of d entries.
+template <MmaFormat F, bool Centred>
+__global__ void norm_operand_kernel(int rows, int d, const float* x, const float* eps, const float* gamma,
+                                    const float* beta, const float* scale, NormStatistics<float> statistics,
+                                    std::uint16_t* y) {
+    const int i = row_of_warp();
+    if (i >= rows) return;
+    const std::size_t first = static_cast<std::size_t>(i) * static_cast<std::size_t>(d);
+    float mean, rstd;
+    row::norm_statistics<Warp<float>, Centred>(x + first, d, *eps, mean, rstd);
+    const float by = value_of(scale);
+    for (int k = Warp<float>::lane(); k < d; k += 32) {
+        float v;  // row::norm_apply of one entry
+        row::norm_apply<Serial<float>>(x + first + k, 1, mean, rstd, gamma ? gamma + k : nullptr,
+                                       beta ? beta + k : nullptr, by, &v);
+        y[first + static_cast<std::size_t>(k)] = static_cast<std::uint16_t>(grid::packed_pair<F>(v, 0));
+    }
+    if (Warp<float>::lane() != 0) return;
+    statistics.mean[i] = mean;
+    statistics.rstd[i] = rstd;
+}
+
+template <MmaFormat F, bool Centred>
+__global__ void norm_short_vjp_kernel(int rows, int d, const float* x, NormStatistics<float> statistics,
+                                      const float* gamma, const float* scale, bool add,
+                                      const std::uint16_t* dy, float* dx) {
+    const int i = row_of_warp();
+    if (i >= rows) return;
+    const std::size_t first = static_cast<std::size_t>(i) * static_cast<std::size_t>(d);
+    row::norm_project<ShortWarp<F>, Centred>(x + first, d, statistics.mean[i], statistics.rstd[i], gamma,
+                                             ShortRow<F>{dy + first}, value_of(scale), add, dx + first);
+}
+
+/// The terms of dγ [d] and dβ [d], one after the other (ops/norm.h), from column `first` on.
+template <MmaFormat F>
+struct NormWeightTerm {
+    int d, first;
+    const float* x;
+    NormStatistics<float> statistics;
+    const std::uint16_t* dy;
+    const float* scale;
+    __device__ float operator()(int i, int column) const {
+        column += first;
+        const int k = column < d ? column : column - d;
+        const std::size_t at =
+            static_cast<std::size_t>(i) * static_cast<std::size_t>(d) + static_cast<std::size_t>(k);
+        const float g = wide<F>(dy[at]) * value_of(scale);
+        return column < d ? g * ((x[at] - statistics.mean[i]) * statistics.rstd[i]) : g;
+    }
+};
+
 /// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries from
 /// the row's first entry on. Row r is at token r mod n.
 template <MmaFormat F>
-__global__ void rotate_kernel(int count, int heads, int dh, std::size_t stride, int n, const float* angles,
-                              bool inverse, std::uint16_t* x) {
+__global__ void rotate_short_kernel(int count, int heads, int dh, std::size_t stride, int n,
+                                    const float* angles, bool inverse, std::uint16_t* x) {
     const int i = row_of_warp();
     if (i >= count) return;
     const int row = i / heads, half = dh / 2;
