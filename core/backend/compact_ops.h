@@ -60,10 +60,11 @@ struct CompactFeedForward {
     ShortLinear first, second;
     int wide() const { return activation == Activation::SwiGlu ? 2 * d_ff : d_ff; }
 };
+/// Where the gradients of a linear layer go: the weight's is overwritten, the bias' (null: none) added to.
 template <class T>
-struct CompactFeedForwardGradients {
-    T *w1, *b1, *w2, *b2;  ///< biases may be null
-    bool fresh;            ///< AttentionGradients::fresh
+struct CompactLinearGradients {
+    std::uint16_t* weight;
+    T* bias;
 };
 
 template <class T>
@@ -95,13 +96,19 @@ class CompactOps {
     /// u [R, d] → tape, f. u null: the tape's input is there already.
     virtual void attention_forward(const CompactAttention<T>&, const T* u, const CompactTape&,
                                    const CompactRows<T>& f) = 0;
-    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du and gradients (its norms unused).
+    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du and the gradients of both linear layers.
     virtual void attention_vjp(const CompactAttention<T>&, const CompactTape&, const T* factor, const T* dy,
-                               const CompactRows<T>& du, const AttentionGradients<T>&) = 0;
+                               const CompactRows<T>& du, const CompactLinearGradients<T>& qkv,
+                               const CompactLinearGradients<T>& out) = 0;
     virtual void feed_forward_forward(const CompactFeedForward&, const T* u, const CompactTape&,
                                       const CompactRows<T>& f) = 0;
     virtual void feed_forward_vjp(const CompactFeedForward&, const CompactTape&, const T* factor, const T* dy,
-                                  const CompactRows<T>& du, const CompactFeedForwardGradients<T>&) = 0;
+                                  const CompactRows<T>& du, const CompactLinearGradients<T>& first,
+                                  const CompactLinearGradients<T>& second) = 0;
+    /// The weights' gradients in float32 at the pieces of an arena, which begin and end at multiples of kRow:
+    /// written where `fresh`, else added.
+    virtual void add_gradients(const ArenaPiece* pieces, int count, bool fresh, const std::uint16_t* from,
+                               T* to) = 0;
 
     /// x [R, d] → the logits x·Wᵀ, W [V, d].
     virtual void head_forward(int R, int V, int d, const T* x, const std::uint16_t* weight,

@@ -46,16 +46,17 @@ void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const Sub
                       const T* factor, const T* dy, const CompactRows<T>& du, T* gradients) {
     NORMSCOPE_ASSERT(gradients && shard.directions == 1, "a tape in 16 bits is of a training step");
     const auto layer = static_cast<std::size_t>(index / 2);
+    const auto into = [&](std::size_t weight, std::size_t bias) {
+        return CompactLinearGradients<T>{p.short_gradients + weight, gradient_at(gradients, bias)};
+    };
     if (index % 2 == 0) {
         const AttentionOffsets& at = p.table.attention[layer];
         p.compact->attention_vjp(attention_of(p, at, shard, n, tape), tape.compact, factor, dy, du,
-                                 {gradients + at.wqkv, gradient_at(gradients, at.bqkv), gradients + at.wo,
-                                  gradient_at(gradients, at.bo), nullptr, nullptr, p.fresh_gradients});
+                                 into(at.wqkv, at.bqkv), into(at.wo, at.bo));
     } else {
         const FeedForwardOffsets& at = p.table.feed_forward[layer];
         p.compact->feed_forward_vjp(feed_forward_of(p, at, shard, n), tape.compact, factor, dy, du,
-                                    {gradients + at.w1, gradient_at(gradients, at.b1), gradients + at.w2,
-                                     gradient_at(gradients, at.b2), p.fresh_gradients});
+                                    into(at.w1, at.b1), into(at.w2, at.b2));
     }
 }
 

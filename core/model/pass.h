@@ -35,6 +35,7 @@ struct Pass {
     const T* eps;                                  ///< of every norm, by eps_index()
     bool fresh_gradients = false;                  ///< the blocks' weight gradients are uninitialised
     CompactOps<T>* compact = nullptr;              ///< of a step whose tape is in 16 bits
+    std::uint16_t* short_gradients = nullptr;      ///< of the blocks' matrices, there
     const std::uint16_t* short_weights = nullptr;  ///< CompactOps::prepare() of all parameters, there
 
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }

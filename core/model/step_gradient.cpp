@@ -59,6 +59,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     const bool compact = contents.compact.sublayers || contents.compact.head;
     if (compact) {
         scratch.short_weights.resize(*device_, table_.size());
+        scratch.short_gradients.resize(*device_, table_.size());
         ops().compact->prepare(table_.size(), parameters_.data(), scratch.short_weights.data());
     }
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
@@ -68,6 +69,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
         if (compact) {
             p.compact = ops().compact;
             p.short_weights = scratch.short_weights.data();
+            p.short_gradients = scratch.short_gradients.data();
         }
         if (gradients.fresh)
             p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
@@ -86,6 +88,10 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
             tape.losses = scratch.losses.data() + first;
             shard_forward(p, piece, rows, tape);
             shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);
+            if (contents.compact.sublayers)
+                p.compact->add_gradients(matrices_.data(), static_cast<int>(matrices_.size()),
+                                         p.fresh_gradients, p.short_gradients,
+                                         gradients.shards[static_cast<std::size_t>(i)].data());
             p.fresh_gradients = false;
         }
     });

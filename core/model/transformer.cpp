@@ -127,15 +127,17 @@ void Transformer<T>::build_tables() {
     for (std::size_t k = 0; k < rules_.size(); ++k)
         rules.push_back(coefficient_rule(spec_, table_, rules_[k], static_cast<int>(k)));
     coefficient_rules_.upload(*device_, rules);
-    std::vector<ArenaPiece> pieces, sums;
+    std::vector<ArenaPiece> pieces, sums, matrices;
     for (std::size_t at = 0; at < table_.size(); at += kPiece)
         pieces.push_back({at, std::min(kPiece, table_.size() - at), false});
-    for (const TensorInfo& tensor : table_.tensors())
-        if (tensor.layer < 0 || tensor.shape.size() < 2)
-            for (std::size_t at = 0; at < tensor.count; at += kPiece)
-                sums.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
+    for (const TensorInfo& tensor : table_.tensors()) {
+        auto& to = tensor.layer < 0 || tensor.shape.size() < 2 ? sums : matrices;
+        for (std::size_t at = 0; at < tensor.count; at += kPiece)
+            to.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
+    }
     pieces_.upload(*device_, pieces);
     sums_.upload(*device_, sums);
+    matrices_.upload(*device_, matrices);
 }
 
 template <class T>

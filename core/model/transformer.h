@@ -37,12 +37,12 @@ struct Gradients {
 /// The buffers of Transformer::accumulate, kept from step to step.
 template <class T>
 struct StepScratch {
-    std::vector<BatchBuffer<T>> batches;    ///< of the step
-    std::vector<DeviceBatch<T>> on_device;  ///< the same
-    std::int64_t counted = 0;               ///< rows of the last batch that have a loss
-    Buffer<T> losses;                       ///< [R] cross-entropy per token, nat
-    Buffer<T> transposed;                   ///< see Tape::transposed
-    Buffer<std::uint16_t> short_weights;    ///< see Pass::short_weights
+    std::vector<BatchBuffer<T>> batches;                   ///< of the step
+    std::vector<DeviceBatch<T>> on_device;                 ///< the same
+    std::int64_t counted = 0;                              ///< rows of the last batch that have a loss
+    Buffer<T> losses;                                      ///< [R] cross-entropy per token, nat
+    Buffer<T> transposed;                                  ///< see Tape::transposed
+    Buffer<std::uint16_t> short_weights, short_gradients;  ///< see Pass
     Coefficients<T> coefficients;
     double mean_loss() const {
         const HostView<T> on_host(losses);
@@ -217,7 +217,8 @@ class Transformer {
     Buffer<T> angles_;                           ///< of rotary positions, else empty
     Buffer<CoefficientRule> coefficient_rules_;  ///< [2D]
     Buffer<ArenaPiece> pieces_;                  ///< the whole arena, in pieces
-    Buffer<ArenaPiece> sums_;  ///< accumulated by a backward pass: all but the blocks' matrices
+    Buffer<ArenaPiece> sums_;      ///< accumulated by a backward pass: all but the blocks' matrices
+    Buffer<ArenaPiece> matrices_;  ///< the blocks' matrices
     Rounding rounding_ = Rounding::None;
     PrecisionPolicy policy_ = PrecisionPolicy::Pure;
     LayerOps<T>* layers_ = nullptr;  ///< in place of the device's

@@ -67,22 +67,21 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
 
     void attention_vjp(const CompactAttention<float>& a, const CompactTape& tape, const float* factor,
                        const float* dy, const CompactRows<float>& du,
-                       const AttentionGradients<float>& gradients) override {
+                       const CompactLinearGradients<float>& qkv,
+                       const CompactLinearGradients<float>& out) override {
         const AttentionShape& s = a.shape;
         const int R = a.sequences * s.n;
         std::uint16_t* const df = shorts(Work::LeftOperand, area(R, s.d));
         std::uint16_t* const dmixed = shorts(Work::Mixed, area(R, s.d));
         std::uint16_t* const dqkv = shorts(Work::Gradient, area(R, s.width()));
         eights("operand", area(R, s.d), Narrow<F>{factor, dy, df});
-        weight_gradient(R, s.d, s.d, df, tape.narrow, gradients.fresh, gradients.wo);
-        bias_gradient(R, s.d, df, gradients.bo);
+        gradients(R, s.d, s.d, df, tape.narrow, out);
         input_gradient(R, s.d, s.d, df, a.out, dmixed);
         tiled_attention(kRounding<F>)
             .vjp(context_, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true}, {dqkv, true});
         if (a.angles) rotate(s, R, a.angles, true, dqkv);
         input_gradient_to_rows(R, s.width(), s.d, dqkv, a.qkv, du);
-        weight_gradient(R, s.width(), s.d, dqkv, tape.input, gradients.fresh, gradients.wqkv);
-        bias_gradient(R, s.width(), dqkv, gradients.bqkv);
+        gradients(R, s.width(), s.d, dqkv, tape.input, qkv);
     }
 
     void feed_forward_forward(const CompactFeedForward& m, const float* u, const CompactTape& tape,
@@ -101,15 +100,15 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
 
     void feed_forward_vjp(const CompactFeedForward& m, const CompactTape& tape, const float* factor,
                           const float* dy, const CompactRows<float>& du,
-                          const CompactFeedForwardGradients<float>& gradients) override {
+                          const CompactLinearGradients<float>& first,
+                          const CompactLinearGradients<float>& second) override {
         const std::size_t count = area(m.R, m.d_ff);
         std::uint16_t* const df = shorts(Work::LeftOperand, area(m.R, m.d));
         std::uint16_t* const after = shorts(Work::Mixed, count);
         std::uint16_t* before = after;
         eights("operand", area(m.R, m.d), Narrow<F>{factor, dy, df});
         input_gradient(m.R, m.d, m.d_ff, df, m.second, after);
-        weight_gradient(m.R, m.d, m.d_ff, df, tape.narrow, gradients.fresh, gradients.w2);
-        bias_gradient(m.R, m.d, df, gradients.b2);
+        gradients(m.R, m.d, m.d_ff, df, tape.narrow, second);
         if (m.activation == Activation::SwiGlu) {
             before = shorts(Work::Gradient, area(m.R, m.wide()));
             eights("swiglu_vjp", count,
@@ -120,8 +119,15 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
             });
         }
         input_gradient_to_rows(m.R, m.wide(), m.d, before, m.first, du);
-        weight_gradient(m.R, m.wide(), m.d, before, tape.input, gradients.fresh, gradients.w1);
-        bias_gradient(m.R, m.wide(), before, gradients.b1);
+        gradients(m.R, m.wide(), m.d, before, tape.input, first);
+    }
+
+    void add_gradients(const ArenaPiece* pieces, int count, bool fresh, const std::uint16_t* from,
+                       float* to) override {
+        if (count > 0)
+            run("widen", widen_pieces_kernel<F>,
+                grid::Shape{{static_cast<unsigned>(count), kBlocksPerPiece / 2}, {kThreads}}, pieces, fresh,
+                from, to);
     }
 
     void head_forward(int R, int V, int d, const float* x, const std::uint16_t* weight,
@@ -207,16 +213,12 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         input_gradient(R, out, in, dy, w, product);
         if (!dx.shorts) eights("widen", area(R, in), Widen<F>{false, product, dx.floats});
     }
-    void weight_gradient(int R, int out, int in, const std::uint16_t* dy, const std::uint16_t* x, bool fresh,
-                         float* dW) {
-        std::uint16_t* const product = shorts(Work::Product, area(out, in));
-        library_.multiply(kRounding<F>, {Form::Tn, out, in, R, {dy, out}, {x, in}, {product, in}});
-        eights("widen", area(out, in), Widen<F>{!fresh, product, dW});
-    }
-    /// sums += the rounded sum of the rows; null: not computed.
-    void bias_gradient(int R, int d, const std::uint16_t* dy, float* sums) {
-        if (sums)
-            add_columns("column_sums", R, d, ShortEntry<F>{static_cast<std::size_t>(d), dy}, sums,
+    /// A bias' gradient is the rounded sum of the rows.
+    void gradients(int R, int out, int in, const std::uint16_t* dy, const std::uint16_t* x,
+                   const CompactLinearGradients<float>& to) {
+        library_.multiply(kRounding<F>, {Form::Tn, out, in, R, {dy, out}, {x, in}, {to.weight, in}});
+        if (to.bias)
+            add_columns("column_sums", R, out, ShortEntry<F>{static_cast<std::size_t>(out), dy}, to.bias,
                         kRounding<F>);
     }
     void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {

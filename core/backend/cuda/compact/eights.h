@@ -118,6 +118,17 @@ struct AxpbyShort {
         store(out + kEight * i, sum);
     }
 };
+/// Widen at the pieces of an arena.
+template <MmaFormat F>
+__global__ void widen_pieces_kernel(const ArenaPiece* pieces, bool fresh, const std::uint16_t* from,
+                                    float* to) {
+    const ArenaPiece piece = pieces[blockIdx.x];
+    const Widen<F> widen{!fresh, from + piece.offset, to + piece.offset};
+    const std::size_t stride = static_cast<std::size_t>(gridDim.y) * blockDim.x;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+         i < piece.count / kEight; i += stride)
+        widen(i);
+}
 struct FillZero {
     std::uint16_t* to;
     __device__ void operator()(std::size_t i) const { *reinterpret_cast<Bits*>(to + kEight * i) = Bits{}; }
