@@ -19,13 +19,6 @@ inline constexpr Rounding kRounding = F == MmaFormat::Bf16 ? Rounding::Bf16 : Ro
 /// One value; exact.
 template <MmaFormat F>
 __device__ inline float wide(std::uint16_t stored) {
-#if defined(__CUDA_ARCH__)
-    if constexpr (F == MmaFormat::Fp16) {
-        float value;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(stored));
-        return value;
-    }
-#endif
     return from_16_bits(kRounding<F>, stored);
 }
 

@@ -24,6 +24,11 @@ NORMSCOPE_SHARED_CODE inline std::uint16_t to_16_bits(Rounding format, float x) 
 NORMSCOPE_SHARED_CODE inline float from_16_bits(Rounding format, std::uint16_t stored) {
     const std::uint32_t bits = stored;
     if (format == Rounding::Bf16) return float_from_bits(bits << 16);
+#if defined(__CUDA_ARCH__)
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(stored));
+    return value;
+#else
     const std::uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1fu, rest = bits & 0x3ffu;
     if (exponent == 0) {
         const float magnitude = static_cast<float>(rest) * 0x1p-24f;
@@ -31,6 +36,7 @@ NORMSCOPE_SHARED_CODE inline float from_16_bits(Rounding format, std::uint16_t s
     }
     if (exponent == 0x1fu) return float_from_bits(sign | 0x7f800000u | rest << 13);
     return float_from_bits(sign | (exponent + 112u) << 23 | rest << 13);
+#endif
 }
 
 }  // namespace normscope::cuda

@@ -17,17 +17,25 @@ __device__ inline void gradient_scores(typename Rows::template Block<Tiling<Rows
                                        const float (&inverse)[Rows::kRowsOfLane]) {
     using Tile = Tiling<Rows, D>;
     Rows::template scores<D>(p, mine, keys, Tile::ld);
+    Rows::round(p);
     Rows::template scores<D>(dp, dmine, values, Tile::ld);
-    const bool whole = key + Tile::other <= (s.causal ? query + 1 : s.n);
+    Rows::round(dp);
+    constexpr int columns = Rows::template Block<Tile::other>::kColumns;
+    NORMSCOPE_UNROLL
+    for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+        NORMSCOPE_UNROLL
+        for (int c = 0; c < columns; ++c)
+            p.at[r][c] = probability<Rows>(p.at[r][c], base2, largest[r], inverse[r]);
+    }
+    if (key + Tile::other <= (s.causal ? query + 1 : s.n)) return;
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
         const int length = s.causal ? query + Rows::row(r) + 1 : s.n;
         NORMSCOPE_UNROLL
-        for (int c = 0; c < Rows::template Block<Tile::other>::kColumns; ++c) {
-            const bool there = whole || key + Rows::column(c) < length;
-            const float made = probability(Rows::rounded_result(p.at[r][c]), base2, largest[r], inverse[r]);
-            p.at[r][c] = there ? made : 0.0f;
-            dp.at[r][c] = there ? Rows::rounded_result(dp.at[r][c]) : 0.0f;
+        for (int c = 0; c < columns; ++c) {
+            if (key + Rows::column(c) < length) continue;
+            p.at[r][c] = 0;
+            dp.at[r][c] = 0;
         }
     }
 }
@@ -44,7 +52,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template SharedTiles<2, 2> tiles{shared};
+    const typename Tile::template SharedTiles<2, 2 * Tile::stages> tiles{shared};
     const Place at = place_of_block(s.items, s.heads);
     const int first = s.padded - (at.tile + 1) * Tile::own, kv = at.head / s.group,
               sequence = at.item % s.sequences;
@@ -64,45 +72,44 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
         inverse[r] = row ? row[1] : 0;
         dot[r] = 0;
     }
-    const auto scores = [&](Scores& p, Scores& dp, int key) {
-        begin_tile<Tile, Tile::other>(tiles.passing(0), k, sequence, kv, key, s.n);
-        begin_tile<Tile, Tile::other>(tiles.passing(1), v, sequence, kv, key, s.n);
-        finish_tiles();
-        __syncthreads();
-        gradient_scores<Rows, D>(p, dp, tiles.mine(0) + warp_row * Tile::ld,
-                                 tiles.mine(1) + warp_row * Tile::ld, tiles.passing(0), tiles.passing(1), key,
-                                 query, s, base2, largest, inverse);
+    const auto fetch = [&](int to, int key) {
+        begin_tile<Tile, Tile::other>(tiles.passing(to), k, sequence, kv, key, s.n);
+        begin_tile<Tile, Tile::other>(tiles.passing(to + 1), v, sequence, kv, key, s.n);
     };
-    for (int key = 0; key < end; key += Tile::other) {
+    const auto scores = [&](Scores& p, Scores& dp, int from, int key) {
+        gradient_scores<Rows, D>(p, dp, tiles.mine(0) + warp_row * Tile::ld,
+                                 tiles.mine(1) + warp_row * Tile::ld, tiles.passing(from),
+                                 tiles.passing(from + 1), key, query, s, base2, largest, inverse);
+    };
+    over_tiles<Tile>(0, end, Tile::other, fetch, [&](int from, int key) {
         Scores p, dp;
-        scores(p, dp, key);
+        scores(p, dp, from, key);
         NORMSCOPE_UNROLL
         for (int r = 0; r < Rows::kRowsOfLane; ++r) {
             NORMSCOPE_UNROLL
             for (int c = 0; c < Scores::kColumns; ++c) dot[r] += p.at[r][c] * dp.at[r][c];
         }
-        __syncthreads();
-    }
+    });
+    NORMSCOPE_UNROLL
+    for (int r = 0; r < Rows::kRowsOfLane; ++r) dot[r] = over_row<Rows>(dot[r], Plus{});
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
-        dot[r] = over_row<Rows>(dot[r], Plus{});
         const int token = query + Rows::row(r);
         if (token < s.n && Rows::lane() % Rows::kLanesOfRow == 0)
             *row_number(dots, at.item * s.heads + at.head, s.n, token) = dot[r];
     }
     typename Rows::template Block<D> gradient;
-    for (int key = 0; key < end; key += Tile::other) {
+    over_tiles<Tile>(0, end, Tile::other, fetch, [&](int from, int key) {
         Scores p, ds;
-        scores(p, ds, key);
+        scores(p, ds, from, key);
         NORMSCOPE_UNROLL
         for (int r = 0; r < Rows::kRowsOfLane; ++r) {
             NORMSCOPE_UNROLL
             for (int c = 0; c < Scores::kColumns; ++c)
                 ds.at[r][c] = p.at[r][c] == 0 ? 0.0f : p.at[r][c] * (ds.at[r][c] - dot[r]) * factor;
         }
-        Rows::mix(gradient, ds, tiles.passing(0), Tile::ld, tiles.scratch_of_warp());
-        __syncthreads();
-    }
+        Rows::mix(gradient, ds, tiles.passing(from), Tile::ld, tiles.scratch_of_warp());
+    });
     write_rows<Rows, D>(gradient, query, 0, s.n, 0, dq, at.item, at.head);
 }
 
@@ -119,7 +126,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Sums = typename Rows::template Block<Tile::columns>;
     constexpr int parts = D / Tile::columns;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template SharedTiles<2, 2> tiles{shared};
+    const typename Tile::template SharedTiles<2, 2 * Tile::stages> tiles{shared};
     float* const rows = tiles.after_scratch();  // largest, inverse, dot of the passing queries
     const Place at = place_of_block(s.items, s.heads / s.group * parts);
     const int kv = at.head / parts, first_column = at.head % parts * Tile::columns,
@@ -131,43 +138,52 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     begin_tile<Tile, Tile::own>(tiles.mine(0), k, sequence, kv, first, s.n);
     begin_tile<Tile, Tile::own>(tiles.mine(1), v, sequence, kv, first, s.n);
     Sums values, keys;
-    for (int h = kv * s.group; h < (kv + 1) * s.group; ++h)
-        for (int query = s.causal ? first : 0; query < s.n; query += Tile::other) {
-            begin_tile<Tile, Tile::other>(tiles.passing(0), q, sequence, h, query, s.n);
-            begin_tile<Tile, Tile::other>(tiles.passing(1), dout, at.item, h, query, s.n);
-            for (int i = static_cast<int>(threadIdx.x); i < Tile::other && query + i < s.n;
-                 i += Tile::threads) {
-                const int token = query + i;
+    for (int h = kv * s.group; h < (kv + 1) * s.group; ++h) {
+        const auto fetch = [&](int to, int query) {
+            begin_tile<Tile, Tile::other>(tiles.passing(to), q, sequence, h, query, s.n);
+            begin_tile<Tile, Tile::other>(tiles.passing(to + 1), dout, at.item, h, query, s.n);
+            float* const of_tile = rows + to / 2 * 3 * Tile::other;
+            for (int i = static_cast<int>(threadIdx.x); i < Tile::other; i += Tile::threads) {
+                const int token = query + i < s.n ? query + i : s.n - 1;  // those beyond are masked
                 const float* const row = softmax.at(sequence * s.heads + h, s.n, token);
-                rows[i] = row[0];
-                rows[Tile::other + i] = row[1];
-                rows[2 * Tile::other + i] = *row_number(dots, at.item * s.heads + h, s.n, token);
+                of_tile[i] = row[0];
+                of_tile[Tile::other + i] = row[1];
+                of_tile[2 * Tile::other + i] = *row_number(dots, at.item * s.heads + h, s.n, token);
             }
-            finish_tiles();
-            __syncthreads();
+        };
+        over_tiles<Tile>(s.causal ? first : 0, s.n, Tile::other, fetch, [&](int from, int query) {
+            const float* const of_tile = rows + from / 2 * 3 * Tile::other;
             Scores p, ds;
-            Rows::template scores<D>(p, tiles.mine(0) + warp_row * Tile::ld, tiles.passing(0), Tile::ld);
-            Rows::template scores<D>(ds, tiles.mine(1) + warp_row * Tile::ld, tiles.passing(1), Tile::ld);
+            Rows::template scores<D>(p, tiles.mine(0) + warp_row * Tile::ld, tiles.passing(from), Tile::ld);
+            Rows::round(p);
+            Rows::template scores<D>(ds, tiles.mine(1) + warp_row * Tile::ld, tiles.passing(from + 1),
+                                     Tile::ld);
+            Rows::round(ds);
             NORMSCOPE_UNROLL
             for (int c = 0; c < Scores::kColumns; ++c) {
-                const int i = Rows::column(c), token = query + i;
-                const bool there = token < s.n;
-                const float largest = there ? rows[i] : 0.0f, inverse = there ? rows[Tile::other + i] : 0.0f,
-                            dot = there ? rows[2 * Tile::other + i] : 0.0f;
-                const int keys_of_row = !there ? 0 : s.causal ? token + 1 : s.n;
+                const int i = Rows::column(c);
+                const float largest = of_tile[i], inverse = of_tile[Tile::other + i],
+                            dot = of_tile[2 * Tile::other + i];
                 NORMSCOPE_UNROLL
                 for (int r = 0; r < Rows::kRowsOfLane; ++r) {
-                    const bool read = key + Rows::row(r) < keys_of_row;
-                    const float made = probability(Rows::rounded_result(p.at[r][c]), base2, largest, inverse);
-                    const float slope = made * (Rows::rounded_result(ds.at[r][c]) - dot) * factor;
-                    p.at[r][c] = read ? made : 0.0f;
-                    ds.at[r][c] = read ? slope : 0.0f;
+                    p.at[r][c] = probability<Rows>(p.at[r][c], base2, largest, inverse);
+                    ds.at[r][c] = p.at[r][c] * (ds.at[r][c] - dot) * factor;
                 }
             }
-            Rows::mix(values, p, tiles.passing(1) + first_column, Tile::ld, tiles.scratch_of_warp());
-            Rows::mix(keys, ds, tiles.passing(0) + first_column, Tile::ld, tiles.scratch_of_warp());
-            __syncthreads();
-        }
+            if (query + Tile::other > s.n || (s.causal && key + Rows::kRows > query + 1)) {
+                NORMSCOPE_UNROLL
+                for (int c = 0; c < Scores::kColumns; ++c) {
+                    const int token = query + Rows::column(c);
+                    const int keys_of_row = token >= s.n ? 0 : s.causal ? token + 1 : s.n;
+                    NORMSCOPE_UNROLL
+                    for (int r = 0; r < Rows::kRowsOfLane; ++r)
+                        if (key + Rows::row(r) >= keys_of_row) p.at[r][c] = ds.at[r][c] = 0;
+                }
+            }
+            Rows::mix(values, p, tiles.passing(from + 1) + first_column, Tile::ld, tiles.scratch_of_warp());
+            Rows::mix(keys, ds, tiles.passing(from) + first_column, Tile::ld, tiles.scratch_of_warp());
+        });
+    }
     write_rows<Rows, Tile::columns>(values, key, 0, s.n, first_column, dv, at.item, kv);
     write_rows<Rows, Tile::columns>(keys, key, 0, s.n, first_column, dk, at.item, kv);
 }

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     using Scores = typename Rows::template Block<Tile::other>;
     constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
-    const typename Tile::template SharedTiles<1, 2> tiles{shared};
+    const typename Tile::template SharedTiles<1, 2 * Tile::stages> tiles{shared};
     const Place at = place_of_block(s.items, s.heads);
     const int first = s.padded - (at.tile + 1) * Tile::own, kv = at.head / s.group;
     if (first >= s.n) return;
@@ -31,44 +31,45 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     float largest[Rows::kRowsOfLane], sum[Rows::kRowsOfLane];
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) largest[r] = minus_infinity, sum[r] = 0;
-    for (int key = 0; key < end; key += Tile::other) {
-        begin_tile<Tile, Tile::other>(tiles.passing(0), k, at.item, kv, key, s.n);
-        begin_tile<Tile, Tile::other>(tiles.passing(1), v, at.item, kv, key, s.n);
-        finish_tiles();
-        __syncthreads();
+    const auto fetch = [&](int to, int key) {
+        begin_tile<Tile, Tile::other>(tiles.passing(to), k, at.item, kv, key, s.n);
+        begin_tile<Tile, Tile::other>(tiles.passing(to + 1), v, at.item, kv, key, s.n);
+    };
+    over_tiles<Tile>(0, end, Tile::other, fetch, [&](int from, int key) {
         Scores p;
-        Rows::template scores<D>(p, tiles.mine(0) + warp_row * Tile::ld, tiles.passing(0), Tile::ld);
-        const bool whole = key + Tile::other <= (s.causal ? (query < s.n ? query + 1 : s.n) : s.n);
+        Rows::template scores<D>(p, tiles.mine(0) + warp_row * Tile::ld, tiles.passing(from), Tile::ld);
+        Rows::round(p);
+        if (key + Tile::other > (s.causal ? (query < s.n ? query + 1 : s.n) : s.n)) {
+            NORMSCOPE_UNROLL
+            for (int r = 0; r < Rows::kRowsOfLane; ++r) {
+                const int length = s.causal && query + Rows::row(r) < s.n ? query + Rows::row(r) + 1 : s.n;
+                NORMSCOPE_UNROLL
+                for (int c = 0; c < Scores::kColumns; ++c)
+                    p.at[r][c] = key + Rows::column(c) < length ? p.at[r][c] : minus_infinity;
+            }
+        }
         NORMSCOPE_UNROLL
         for (int r = 0; r < Rows::kRowsOfLane; ++r) {
-            const int length = s.causal && query + Rows::row(r) < s.n ? query + Rows::row(r) + 1 : s.n;
             float most = minus_infinity;
             NORMSCOPE_UNROLL
-            for (int c = 0; c < Scores::kColumns; ++c) {
-                const float score = Rows::rounded_result(p.at[r][c]);
-                p.at[r][c] = whole || key + Rows::column(c) < length ? score : minus_infinity;
-                most = Larger{}(p.at[r][c], most);
-            }
+            for (int c = 0; c < Scores::kColumns; ++c) most = Larger{}(p.at[r][c], most);
             most = Larger{}(over_row<Rows>(most, Larger{}), largest[r]);
             // Of a row whose scores are all −∞ so far: their exponentials are 0.
             const float subtracted = most == minus_infinity ? 0.0f : most;
-            const float kept =
-                largest[r] == minus_infinity ? 0.0f : std::exp2((largest[r] - subtracted) * base2);
+            const float kept = Rows::power(largest[r], base2, subtracted);
             largest[r] = most;
             float added = 0;
             NORMSCOPE_UNROLL
             for (int c = 0; c < Scores::kColumns; ++c) {
-                float& entry = p.at[r][c];
-                entry = entry == minus_infinity ? 0.0f : probability(entry, base2, subtracted, 1);
-                added += entry;
+                p.at[r][c] = Rows::power(p.at[r][c], base2, subtracted);
+                added += p.at[r][c];
             }
             sum[r] = sum[r] * kept + over_row<Rows>(added, Plus{});
             NORMSCOPE_UNROLL
             for (int c = 0; c < Rows::template Block<D>::kColumns; ++c) mixed.at[r][c] *= kept;
         }
-        Rows::mix(mixed, p, tiles.passing(1), Tile::ld, tiles.scratch_of_warp());
-        __syncthreads();
-    }
+        Rows::mix(mixed, p, tiles.passing(from + 1), Tile::ld, tiles.scratch_of_warp());
+    });
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
         const float inverse = 1 / sum[r];

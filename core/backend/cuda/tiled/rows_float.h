@@ -6,6 +6,8 @@
 #include "core/backend/grid/grid.h"
 #include "core/backend/shared/low_precision.h"
 
+#include <cmath>
+
 namespace normscope::cuda {
 
 /// Products of a warp's 16 rows with tiles in shared memory, in float32. A lane has four rows; eight lanes
@@ -31,6 +33,11 @@ struct FloatRows {
     __device__ static int mixed_column(int c) { return 4 * (lane() % 8) + 32 * (c / 4) + c % 4; }
     __device__ static float rounded_result(float x) { return x; }
     __device__ static Entry entry(float x) { return x; }
+    template <int N>
+    __device__ static void round(Block<N>&) {}
+    __device__ static float power(float score, float base2, float largest) {
+        return std::exp2((score - largest) * base2);
+    }
 
     struct alignas(16) Quad {
         float x, y, z, w;

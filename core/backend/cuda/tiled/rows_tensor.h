@@ -2,9 +2,12 @@
 // Compiled by nvcc for a GPU, and by the host's compiler for the emulated grid.
 #pragma once
 
+#include "core/backend/cuda/launch/short_format.h"
 #include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/grid/tensor_core.h"
 #include "core/backend/shared/low_precision.h"
+
+#include <cmath>
 
 namespace normscope::cuda {
 
@@ -30,7 +33,34 @@ struct TensorRows {
     __device__ static int mixed_column(int c) { return column(c); }
     /// A product's result in the format.
     __device__ static float rounded_result(float x) { return rounded(kRounding, x); }
-    __device__ static Entry entry(float x) { return static_cast<Entry>(grid::packed_pair<F>(x, x)); }
+    /// The same of all entries, two by one instruction.
+    template <int N>
+    __device__ static void round(Block<N>& block) {
+        NORMSCOPE_UNROLL
+        for (int r = 0; r < kRowsOfLane; ++r) {
+            NORMSCOPE_UNROLL
+            for (int c = 0; c < Block<N>::kColumns; c += 2) {
+                const std::uint32_t pair = grid::packed_pair<F>(block.at[r][c], block.at[r][c + 1]);
+                block.at[r][c] = from_16_bits(kRounding, static_cast<std::uint16_t>(pair));
+                block.at[r][c + 1] = from_16_bits(kRounding, static_cast<std::uint16_t>(pair >> 16));
+            }
+        }
+    }
+    /// 2^(base2·(score − largest)); a probability is rounded before anything else reads it, so that the
+    /// instruction's error of two units of float32 does not show.
+    __device__ static float power(float score, float base2, float largest) {
+        const float exponent = (score - largest) * base2;  // of the largest score 0
+#if defined(__CUDA_ARCH__)
+        float power;
+        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+        return power;
+#else
+        return std::exp2(exponent);
+#endif
+    }
+    __device__ static Entry entry(float x) {
+        return static_cast<Entry>(grid::packed_pair<F>(x, x));
+    }
 
     template <int N>
     __device__ static void multiply(Block<N>& sum, int tile, const std::uint32_t (&a)[4], std::uint32_t b0,

@@ -18,21 +18,23 @@ __device__ inline void tangent_scores(typename Rows::template Block<Tiling<Rows,
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     Rows::template scores<D>(ts, tmine, keys, Tile::ld);
+    Rows::round(ts);
     Rows::template scores<D>(p, mine, tkeys, Tile::ld);
+    Rows::round(p);
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
         NORMSCOPE_UNROLL
-        for (int c = 0; c < Scores::kColumns; ++c)
-            ts.at[r][c] = Rows::rounded_result(ts.at[r][c]) + Rows::rounded_result(p.at[r][c]);
+        for (int c = 0; c < Scores::kColumns; ++c) ts.at[r][c] += p.at[r][c];
     }
     Rows::template scores<D>(p, mine, keys, Tile::ld);
+    Rows::round(p);
     NORMSCOPE_UNROLL
     for (int r = 0; r < Rows::kRowsOfLane; ++r) {
         const int length = s.causal ? query + Rows::row(r) + 1 : s.n;
         NORMSCOPE_UNROLL
         for (int c = 0; c < Scores::kColumns; ++c) {
             const bool there = key + Rows::column(c) < length;
-            const float made = probability(Rows::rounded_result(p.at[r][c]), base2, largest[r], inverse[r]);
+            const float made = probability<Rows>(p.at[r][c], base2, largest[r], inverse[r]);
             p.at[r][c] = there ? made : 0.0f;
             ts.at[r][c] = there ? ts.at[r][c] : 0.0f;
         }

@@ -39,7 +39,8 @@ class Passes {
         take(copied(tape_.qkv) * entries(sizes_.sequences, shape_.heads + 2 * shape_.kv_heads), 0);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
         run("tiled_forward", forward_kernel<Rows, D>, blocks(sizes_.heads), Tile::threads,
-            Tile::template bytes<1, 2>(), sizes_, scale_, q, k, v, softmax(), outputs(tape_.mixed, 0));
+            Tile::template bytes<1, 2 * Tile::stages>(), sizes_, scale_, q, k, v, softmax(),
+            outputs(tape_.mixed, 0));
     }
 
     void vjp(AnyRows dmixed, AnyRows dqkv) {
@@ -53,10 +54,10 @@ class Passes {
         const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d, 0),
                        dv = rows(dqkv, shape_.d + shape_.d_kv(), 0);
         run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
-            Tile::template bytes<2, 2>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
+            Tile::template bytes<2, 2 * Tile::stages>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
         run("tiled_key_gradient", key_gradient_kernel<Rows, D>, blocks(shape_.kv_heads * (D / Tile::columns)),
-            Tile::threads, Tile::template bytes<2, 2>(3 * Tile::other), sizes_, scale_, q, k, v, dout,
-            softmax(), dots_, dk, dv);
+            Tile::threads, Tile::template bytes<2, 2 * Tile::stages>(3 * Tile::other * Tile::stages), sizes_,
+            scale_, q, k, v, dout, softmax(), dots_, dk, dv);
     }
 
     /// Directions in groups whose copies fit in memory of bounded size; the results do not depend on it.

@@ -83,6 +83,8 @@ struct Tiling {
     static constexpr int blocks = D <= 64 ? 3 : 2;
     static constexpr int other = tensor ? (D == 256 ? 16 : 32) : D == 256 ? 8 : D == 128 ? 16 : 32;
     static constexpr int ld = D + Rows::kExtra;
+    /// While one pair of passing tiles is read, the next one comes, where shared memory is enough.
+    static constexpr int stages = tensor && D <= 128 ? 2 : 1;
     /// Columns of the gradients of keys and values that one block makes.
     static constexpr int columns = D < 128 ? D : 128;
     static constexpr int own_entries = own * ld, other_entries = other * ld;
@@ -134,6 +136,33 @@ __device__ inline void finish_tiles() {
     grid::cp_async_wait<0>();
 }
 
+/// body(at, i) for i = 0, step, … < end with a pair of tiles each: fetch(at, i) begins to copy it into
+/// passing(at) and passing(at + 1), and all threads may read it in body.
+template <class Tile, class Fetch, class Body>
+__device__ inline void over_tiles(int begin, int end, int step, const Fetch& fetch, const Body& body) {
+    if constexpr (Tile::stages == 1) {
+        for (int i = begin; i < end; i += step) {
+            fetch(0, i);
+            finish_tiles();
+            __syncthreads();
+            body(0, i);
+            __syncthreads();
+        }
+    } else {
+        if (begin < end) fetch(0, begin);
+        grid::cp_async_commit();
+        int at = 0;
+        for (int i = begin; i < end; i += step, at = 2 - at) {
+            if (i + step < end) fetch(2 - at, i + step);
+            grid::cp_async_commit();
+            grid::cp_async_wait<1>();
+            __syncthreads();
+            body(at, i);
+            __syncthreads();
+        }
+    }
+}
+
 /// One block for each item, head and kTokens tokens, token tiles last.
 template <class Rows, int D>
 __global__ void __launch_bounds__(128)
@@ -183,8 +212,9 @@ struct Plus {
 inline constexpr float kLog2E = 1.44269504088896341f;
 
 /// A row's probability from its score: 2^(base2·(score − largest))·inverse, base2 = scale·log₂ e.
+template <class Rows>
 __device__ inline float probability(float score, float base2, float largest, float inverse) {
-    return std::exp2((score - largest) * base2) * inverse;
+    return Rows::power(score, base2, largest) * inverse;
 }
 
 /// Writes the lane's entries of the rows of tokens first … n − 1 and columns below d_head, as results of a
