@@ -67,7 +67,7 @@ class Passes {
                   pieces = shape_.heads + 2 * shape_.kv_heads;
         const int group = static_cast<int>(
             std::clamp<std::size_t>(kEntries / entries(1, pieces), 1, static_cast<std::size_t>(directions)));
-        take(entries(1, pieces) + entries(group, pieces), 0);
+        take(copied(tape_.qkv) * entries(1, pieces) + copied({}) * entries(group, pieces), 0);
         const auto [q, k, v] = projections(tape_.qkv, 1, 0);
         Entry* const tangents = free_;
         for (int done = 0; done < directions; done += group) {
@@ -117,19 +117,18 @@ class Passes {
                 width,         static_cast<std::size_t>(sizes_.n - first) * width,
                 sizes_.d_head, first};
     }
-    /// Heads are read where they are if their rows are those of a tile: 16 bits, D entries, at multiples of
-    /// 16 bytes.
+    /// Heads are read where they are if products read such entries and they begin at multiples of 16 bytes.
     bool in_place(bool in_16_bits) const {
-        return in_16_bits && shape_.d_head() == D && shape_.d % Rows::kPiece == 0 &&
-               shape_.width() % Rows::kPiece == 0;
+        return in_16_bits == (sizeof(Entry) == sizeof(std::uint16_t)) && shape_.d_head() % Rows::kPiece == 0;
     }
     std::size_t copied(AnyRows of) const { return in_place(of.in_16_bits) ? 0 : 1; }
     Packed<Entry> heads_of(const HeadRows& from, int items, int heads) {
         if (in_place(from.in_16_bits))
-            return {from.as<Entry>(), heads, from.row, static_cast<std::size_t>(D), from.item};
+            return {from.as<Entry>(), heads,       from.row,  static_cast<std::size_t>(from.d_head),
+                    from.item,        from.d_head, from.first};
         const auto head = area(sizes_.padded, D);
-        const Packed<Entry> to{free_, heads, static_cast<std::size_t>(D), head,
-                               static_cast<std::size_t>(heads) * head};
+        const Packed<Entry> to{
+            free_, heads, static_cast<std::size_t>(D), head, static_cast<std::size_t>(heads) * head, D, 0};
         free_ += entries(items, heads);
         run("pack_heads", pack_kernel<Rows, D>,
             static_cast<std::size_t>(sizes_.padded / kTokens) * area(items, heads), 128, 0, sizes_.n, items,

@@ -39,16 +39,17 @@ struct HeadRows {
     }
 };
 
-/// Heads in the entries that products read, D of them a row, zero beyond d_head: copies [items, heads,
-/// padded, D], or rows in 16 bits where they are. Rows beyond the tokens are not read.
+/// Heads in the entries that products read: copies [items, heads, padded, D], or the rows where they are.
+/// Only tokens from `first` on and `columns` entries of a row are read, the others are zero.
 template <class Entry>
 struct Packed {
     Entry* data;
     int heads;
     std::size_t row, head, item;  ///< distances
-    NORMSCOPE_SHARED_CODE Entry* at(int of, int of_head, int token = 0) const {
+    int columns, first;
+    NORMSCOPE_SHARED_CODE Entry* at(int of, int of_head, int token) const {
         return data + static_cast<std::size_t>(of) * item + static_cast<std::size_t>(of_head) * head +
-               static_cast<std::size_t>(token) * row;
+               static_cast<std::size_t>(token - first) * row;
     }
 };
 
@@ -117,17 +118,16 @@ __device__ inline Place place_of_block(int items, int heads) {
     return {b / heads / items, b / heads % items, b % heads};
 }
 
-/// Begins to copy `Count` rows of D entries of a head from a token on; zeros beyond the `n` tokens.
+/// Begins to copy `Count` rows of a head from a token on; zeros beyond the `n` tokens.
 template <class Tile, int Count>
 __device__ inline void begin_tile(typename Tile::Entry* to, const Packed<typename Tile::Entry>& heads,
                                   int item, int head, int token, int n) {
     constexpr int pieces = Tile::D / Tile::R::kPiece;
-    const typename Tile::Entry* const from = heads.at(item, head, token);
     for (int i = static_cast<int>(threadIdx.x); i < Count * pieces; i += Tile::threads) {
         const int row = i / pieces, column = i % pieces * Tile::R::kPiece;
-        const bool there = token + row < n;
+        const bool there = token + row < n && token + row >= heads.first && column < heads.columns;
         grid::cp_async16(to + row * Tile::ld + column,
-                         there ? from + static_cast<std::size_t>(row) * heads.row + column : from, there);
+                         there ? heads.at(item, head, token + row) + column : heads.data, there);
     }
 }
 /// Waits for all copies of the block.
