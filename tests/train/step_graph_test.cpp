@@ -449,6 +449,42 @@ class StepGraphTest : public QObject {
         rejected([&] { x.upload(device, {4, 5, 6}); });
         rejected([&] { Buffer<float> another(device, 3); });
     }
+
+    /// What a step of this depth asks a card for; of cuBLAS' own kernels a GEMM may be two.
+    void calls_data() {
+        QTest::addColumn<int>("depth");
+        QTest::addColumn<Precision>("precision");
+        QTest::addColumn<int>("most");
+        QTest::newRow("4 layers, bf16") << 4 << Precision::Bf16 << 186;
+        QTest::newRow("4 layers, fp32") << 4 << Precision::Fp32 << 191;
+        QTest::newRow("6 layers, bf16") << 6 << Precision::Bf16 << 262;
+        QTest::newRow("12 layers, bf16") << 12 << Precision::Bf16 << 490;
+        QTest::newRow("12 layers, fp32") << 12 << Precision::Fp32 << 519;
+    }
+    void calls() {
+        QFETCH(int, depth);
+        QFETCH(Precision, precision);
+        QFETCH(int, most);
+        EmulatedCudaDevice device({grid::Schedule::Order::Ascending, 1, false}, 0);
+        StackSpec stack;
+        stack.depth = depth;
+        stack.d_model = 16;
+        stack.heads = 2;
+        stack.context = 4;
+        TrainSpec train;
+        train.batch = 1;
+        train.steps = 10;
+        train.precision = precision;
+        train.precision_policy = PrecisionPolicy::Autocast;
+        std::shared_ptr<const Corpus> corpus = make_corpus(train.data, stack);
+        complete(stack, corpus->vocab());
+        ThreadPool pool(1);
+        Trainer<float> trainer(stack, train, corpus, device);
+        trainer.steps(pool, 3);
+        QVERIFY(device.captured_calls() > 0);
+        QVERIFY2(static_cast<int>(device.captured_calls()) <= most,
+                 qPrintable(QString("%1 calls").arg(device.captured_calls())));
+    }
 };
 
 NORMSCOPE_TEST(StepGraphTest)

@@ -180,6 +180,7 @@ std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& 
     const Capturing until_the_end(*this);
     captured = &graph->calls();
     calls();
+    captured_calls_ = graph->calls().size();
     return graph;
 }
 

@@ -43,6 +43,8 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     void synchronize() override;
     /// The calls, to be made again.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
+    /// Of the last graph that was captured: kernels, GEMMs and copies.
+    std::size_t captured_calls() const { return captured_calls_; }
     PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
     PassOps<double> pass_ops_double() override;
     StepOps<float>& step_ops_float() override;
@@ -70,6 +72,7 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     std::atomic<std::uint64_t> allocations_{0};
     mutable std::atomic<std::uint64_t> launches_{0};
     mutable std::atomic<bool> lost_{false};
+    std::atomic<std::size_t> captured_calls_{0};
     std::unique_ptr<State> state_;
 };
 

@@ -74,14 +74,15 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         std::uint16_t* const df = shorts(Work::LeftOperand, area(R, s.d));
         std::uint16_t* const dmixed = shorts(Work::Mixed, area(R, s.d));
         std::uint16_t* const dqkv = shorts(Work::Gradient, area(R, s.width()));
-        eights("operand", area(R, s.d), Narrow<F>{factor, dy, df});
-        gradients(R, s.d, s.d, df, tape.narrow, out);
+        with_sums("operand", R, s.d, Narrow<F>{factor, dy, df}, out.bias);
+        weight_gradient(R, s.d, s.d, df, tape.narrow, out.weight);
         input_gradient(R, s.d, s.d, df, a.out, dmixed);
         tiled_attention(kRounding<F>)
             .vjp(context_, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true}, {dqkv, true});
         if (a.angles) rotate(s, R, a.angles, true, dqkv);
         input_gradient_to_rows(R, s.width(), s.d, dqkv, a.qkv, du);
-        gradients(R, s.width(), s.d, dqkv, tape.input, qkv);
+        weight_gradient(R, s.width(), s.d, dqkv, tape.input, qkv.weight);
+        if (qkv.bias) with_sums("column_sums", R, s.width(), Loaded<F>{dqkv}, qkv.bias);
     }
 
     void feed_forward_forward(const CompactFeedForward& m, const float* u, const CompactTape& tape,
@@ -106,20 +107,21 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         std::uint16_t* const df = shorts(Work::LeftOperand, area(m.R, m.d));
         std::uint16_t* const after = shorts(Work::Mixed, count);
         std::uint16_t* before = after;
-        eights("operand", area(m.R, m.d), Narrow<F>{factor, dy, df});
+        with_sums("operand", m.R, m.d, Narrow<F>{factor, dy, df}, second.bias);
         input_gradient(m.R, m.d, m.d_ff, df, m.second, after);
-        gradients(m.R, m.d, m.d_ff, df, tape.narrow, second);
+        weight_gradient(m.R, m.d, m.d_ff, df, tape.narrow, second.weight);
         if (m.activation == Activation::SwiGlu) {
             before = shorts(Work::Gradient, area(m.R, m.wide()));
             eights("swiglu_vjp", count,
                    GatedVjp<F>{static_cast<std::size_t>(m.d_ff), tape.wide, after, before});
+            if (first.bias) with_sums("column_sums", m.R, m.wide(), Loaded<F>{before}, first.bias);
         } else {
             of_kind(m.activation, [&](auto kind) {
-                eights("activation_vjp", count, ActivatedVjp<F, kind>{tape.wide, after});
+                with_sums("activation_vjp", m.R, m.d_ff, ActivatedVjp<F, kind>{tape.wide, after}, first.bias);
             });
         }
         input_gradient_to_rows(m.R, m.wide(), m.d, before, m.first, du);
-        gradients(m.R, m.wide(), m.d, before, tape.input, first);
+        weight_gradient(m.R, m.wide(), m.d, before, tape.input, first.weight);
     }
 
     void add_gradients(const ArenaPiece* pieces, int count, bool fresh, const std::uint16_t* from,
@@ -171,6 +173,22 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         const std::size_t groups = count / kEight;
         run(name, each_kernel<Body>, grid::Shape{{blocks_for(groups, kThreads)}, {kThreads}}, groups, body);
     }
+    /// The same for rows [R, d], and the rounded sums of the results over the rows, a bias' gradient, are
+    /// added to sums [d], where that is not null.
+    template <class Make>
+    void with_sums(const char* name, int R, int d, Make make, float* sums) {
+        if (!sums || R == 0) return eights(name, area(R, d), make);
+        const unsigned chunks = blocks_for(static_cast<std::size_t>(R), kChunkRows),
+                       threads = 32 * kColumnWarps;
+        float* const partial =
+            work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
+        run(name, sum_made_rows_kernel<Make>,
+            grid::Shape{{blocks_for(static_cast<std::size_t>(d), 32 * kEight), chunks}, {threads}}, R, d,
+            make, partial);
+        run("column_sums", add_chunks_kernel<float>,
+            grid::Shape{{blocks_for(static_cast<std::size_t>(d), 32)}, {threads}}, static_cast<int>(chunks),
+            d, kRounding<F>, static_cast<const float*>(partial), sums);
+    }
     std::uint16_t* shorts(Work slot, std::size_t count) {
         return static_cast<std::uint16_t*>(context_.workspace(slot, count * sizeof(std::uint16_t)));
     }
@@ -213,13 +231,9 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         input_gradient(R, out, in, dy, w, product);
         if (!dx.shorts) eights("widen", area(R, in), Widen<F>{false, product, dx.floats});
     }
-    /// A bias' gradient is the rounded sum of the rows.
-    void gradients(int R, int out, int in, const std::uint16_t* dy, const std::uint16_t* x,
-                   const CompactLinearGradients<float>& to) {
-        library_.multiply(kRounding<F>, {Form::Tn, out, in, R, {dy, out}, {x, in}, {to.weight, in}});
-        if (to.bias)
-            add_columns("column_sums", R, out, ShortEntry<F>{static_cast<std::size_t>(out), dy}, to.bias,
-                        kRounding<F>);
+    void weight_gradient(int R, int out, int in, const std::uint16_t* dy, const std::uint16_t* x,
+                         std::uint16_t* dW) {
+        library_.multiply(kRounding<F>, {Form::Tn, out, in, R, {dy, out}, {x, in}, {dW, in}});
     }
     void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {
         const int heads = s.heads + s.kv_heads;

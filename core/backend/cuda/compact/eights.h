@@ -4,7 +4,7 @@
 
 #include "core/backend/cuda/launch/short_format.h"
 #include "core/backend/cuda/launch/unroll.h"
-#include "core/backend/cuda/ops/each.h"
+#include "core/backend/cuda/ops/columns.h"
 #include "core/backend/grid/tensor_core.h"
 #include "core/backend/row/elementwise.h"
 #include "core/backend/row/swiglu.h"
@@ -36,8 +36,7 @@ struct __attribute__((may_alias, aligned(16))) Four {
 };
 
 template <MmaFormat F>
-__device__ inline Eight load(const std::uint16_t* from) {
-    const Bits bits = *reinterpret_cast<const Bits*>(from);
+__device__ inline Eight widened(const Bits& bits) {
     Eight x;
     NORMSCOPE_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -47,11 +46,17 @@ __device__ inline Eight load(const std::uint16_t* from) {
     return x;
 }
 template <MmaFormat F>
-__device__ inline void store(std::uint16_t* to, const Eight& x) {
+__device__ inline Eight load(const std::uint16_t* from) {
+    return widened<F>(*reinterpret_cast<const Bits*>(from));
+}
+/// Returns what it has stored.
+template <MmaFormat F>
+__device__ inline Eight store(std::uint16_t* to, const Eight& x) {
     Bits bits;
     NORMSCOPE_UNROLL
     for (int i = 0; i < 4; ++i) bits.word[i] = grid::packed_pair<F>(x.at[2 * i], x.at[2 * i + 1]);
     *reinterpret_cast<Bits*>(to) = bits;
+    return widened<F>(bits);
 }
 __device__ inline Eight load(const float* from) {
     const Four a = reinterpret_cast<const Four*>(from)[0], b = reinterpret_cast<const Four*>(from)[1];
@@ -64,19 +69,19 @@ __device__ inline void store(float* to, const Eight& x) {
 
 // Bodies of loops over eights: i counts them.
 
-/// *factor·x in 16 bits.
+/// *factor·x in 16 bits; the result is what is stored, for sums.
 template <MmaFormat F>
 struct Narrow {
     const float *factor, *x;
     std::uint16_t* to;
-    __device__ void operator()(std::size_t i) const {
+    __device__ Eight operator()(std::size_t i) const {
         Eight v = load(x + kEight * i);
         if (factor) {
             const float by = *factor;
             NORMSCOPE_UNROLL
             for (int k = 0; k < kEight; ++k) v.at[k] *= by;
         }
-        store<F>(to + kEight * i, v);
+        return store<F>(to + kEight * i, v);
     }
 };
 /// In float32, added to what is there where `add`.
@@ -143,12 +148,12 @@ template <MmaFormat F, Activation A>
 struct ActivatedVjp {
     const std::uint16_t* h;
     std::uint16_t* gradient;
-    __device__ void operator()(std::size_t i) const {
+    __device__ Eight operator()(std::size_t i) const {
         const Eight v = load<F>(h + kEight * i);
         Eight d = load<F>(gradient + kEight * i);
         NORMSCOPE_UNROLL
         for (int k = 0; k < kEight; ++k) d.at[k] = row::activation<Serial<float>, A>(v.at[k]).slope * d.at[k];
-        store<F>(gradient + kEight * i, d);
+        return store<F>(gradient + kEight * i, d);
     }
 };
 
@@ -184,14 +189,41 @@ struct GatedVjp {
     }
 };
 
-/// An entry of rows, for sums over columns.
+/// What is there.
 template <MmaFormat F>
-struct ShortEntry {
-    std::size_t d;
+struct Loaded {
     const std::uint16_t* x;
-    __device__ float operator()(int r, int column) const {
-        return wide<F>(x[static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column)]);
-    }
+    __device__ Eight operator()(std::size_t i) const { return load<F>(x + kEight * i); }
 };
+
+/// make(i) for the eights of rows [rows, d], and the sums of the results over chunks of rows, partial
+/// [chunks, d], in the order of column_chunks_kernel (ops/columns.h): a warp for every kColumnWarps-th row of
+/// its chunk and 32 eights.
+template <class Make>
+__global__ void sum_made_rows_kernel(int rows, int d, Make make, float* partial) {
+    NORMSCOPE_SHARED(float, sums, 32 * kEight * kColumnWarps);
+    const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+    const int eights = d / kEight, eight = static_cast<int>(blockIdx.x) * 32 + lane;
+    const int first = static_cast<int>(blockIdx.y) * kChunkRows;
+    const int end = first + kChunkRows < rows ? first + kChunkRows : rows;
+    Eight sum{};
+    if (eight < eights)
+        for (int r = first + warp; r < end; r += kColumnWarps) {
+            const Eight made = make(static_cast<std::size_t>(r) * static_cast<std::size_t>(eights) +
+                                    static_cast<std::size_t>(eight));
+            NORMSCOPE_UNROLL
+            for (int k = 0; k < kEight; ++k) sum.at[k] += made.at[k];
+        }
+    NORMSCOPE_UNROLL
+    for (int k = 0; k < kEight; ++k) sums[(warp * kEight + k) * 32 + lane] = sum.at[k];
+    __syncthreads();
+    // Warp k of the block adds column k of each eight.
+    float total = sums[warp * 32 + lane];
+    for (int w = 1; w < kColumnWarps; ++w) total += sums[(w * kEight + warp) * 32 + lane];
+    if (eight < eights)
+        partial[static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(d) +
+                static_cast<std::size_t>(eight * kEight + warp)] = total;
+}
+static_assert(kEight == kColumnWarps);
 
 }  // namespace normscope::cuda::compact

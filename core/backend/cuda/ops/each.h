@@ -32,9 +32,11 @@ __global__ void pieces_kernel(const ArenaPiece* pieces, int first, Step step) {
     const ArenaPiece piece = pieces[first + static_cast<int>(blockIdx.x)];
     const auto constants = step.constants(piece.decays);
     const std::size_t stride = static_cast<std::size_t>(gridDim.y) * blockDim.x;
-    for (std::size_t i = static_cast<std::size_t>(blockIdx.y) * blockDim.x + threadIdx.x; i < piece.count;
-         i += stride)
-        step(piece.offset + i, constants);
+    std::size_t i = static_cast<std::size_t>(blockIdx.y) * blockDim.x + threadIdx.x;
+    if constexpr (requires { Step::flying; })
+        for (; i + (Step::flying - 1) * stride < piece.count; i += Step::flying * stride)
+            step.together(piece.offset + i, stride, constants);
+    for (; i < piece.count; i += stride) step(piece.offset + i, constants);
 }
 inline constexpr unsigned kBlocksPerPiece = 16;  // 4 entries per thread of a piece of 2¹⁴
 inline grid::Shape blocks_of_pieces(int pieces) {

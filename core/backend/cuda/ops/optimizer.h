@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/backend/cpu/linear_algebra/newton_schulz.h"
+#include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/cuda/ops/columns.h"
 #include "core/backend/cuda/ops/reduction.h"
 #include "core/backend/row/adamw.h"
@@ -77,6 +78,28 @@ struct AdamW {
     }
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i, const row::AdamWStep<T>& step) const {
         row::adamw<Serial<T>>(1, step, p + i, g + i, m + i, v + i);
+    }
+    /// The same for entries i, i + stride, …, whose loads are in flight together.
+    static constexpr int flying = 4;
+    NORMSCOPE_SHARED_CODE void together(std::size_t i, std::size_t stride,
+                                        const row::AdamWStep<T>& step) const {
+        T of_g[flying], of_p[flying], of_m[flying], of_v[flying];
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < flying; ++k) {
+            const std::size_t at = i + static_cast<std::size_t>(k) * stride;
+            of_g[k] = g[at];
+            of_p[k] = p[at];
+            of_m[k] = m[at];
+            of_v[k] = v[at];
+        }
+        NORMSCOPE_UNROLL
+        for (int k = 0; k < flying; ++k) {
+            const std::size_t at = i + static_cast<std::size_t>(k) * stride;
+            row::adamw<Serial<T>>(1, step, of_p + k, of_g + k, of_m + k, of_v + k);
+            p[at] = of_p[k];
+            m[at] = of_m[k];
+            v[at] = of_v[k];
+        }
     }
 };
 
