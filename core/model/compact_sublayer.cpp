@@ -29,6 +29,25 @@ CompactFeedForward feed_forward_of(const Pass<T>& p, const FeedForwardOffsets& a
 }  // namespace
 
 template <class T>
+CompactParts compact_parts(const StackSpec& spec, const ParameterTable& table, const CompactOps<T>* compact,
+                           int length) {
+    const AttentionShape shape{spec.d_model, spec.heads,   spec.kv_heads,    length,
+                               spec.causal,  spec.qk_norm, NormKind::RmsNorm};
+    const auto whole = [](std::size_t count) { return count % CompactOps<T>::kRow == 0; };
+    const auto aligned = [&](std::size_t offset) { return offset == kAbsent || whole(offset); };
+    if (!compact || !compact->takes(shape) || !whole(table.size())) return {};
+    for (const int columns : {spec.d_model, shape.width(), spec.d_ff})
+        if (!whole(static_cast<std::size_t>(columns))) return {};
+    for (std::size_t l = 0; l < table.attention.size(); ++l) {
+        const AttentionOffsets& a = table.attention[l];
+        const FeedForwardOffsets& f = table.feed_forward[l];
+        for (const std::size_t at : {a.wqkv, a.bqkv, a.wo, a.bo, f.w1, f.b1, f.w2, f.b2})
+            if (!aligned(at)) return {};
+    }
+    return {true, aligned(table.head) && table.head_bias == kAbsent && spec.logit_soft_cap <= 0};
+}
+
+template <class T>
 void compact_forward(const Pass<T>& p, int index, Shard shard, int n, const T* u, const SublayerTape<T>& tape,
                      const CompactRows<T>& f) {
     NORMSCOPE_ASSERT(shard.first_sequence == 0, "a tape in 16 bits is of one shard");
@@ -60,10 +79,12 @@ void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const Sub
     }
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                         \
-    template void compact_forward<T>(const Pass<T>&, int, Shard, int, const T*, const SublayerTape<T>&,  \
-                                     const CompactRows<T>&);                                             \
-    template void compact_backward<T>(const Pass<T>&, int, Shard, int, const SublayerTape<T>&, const T*, \
+#define NORMSCOPE_INSTANTIATE(T)                                                                          \
+    template CompactParts compact_parts<T>(const StackSpec&, const ParameterTable&, const CompactOps<T>*, \
+                                           int);                                                          \
+    template void compact_forward<T>(const Pass<T>&, int, Shard, int, const T*, const SublayerTape<T>&,   \
+                                     const CompactRows<T>&);                                              \
+    template void compact_backward<T>(const Pass<T>&, int, Shard, int, const SublayerTape<T>&, const T*,  \
                                       const T*, const CompactRows<T>&, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

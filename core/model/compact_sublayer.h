@@ -6,6 +6,12 @@
 
 namespace normscope {
 
+/// What of the tape of a training step with sequences of this length is in 16 bits: as much as the operations
+/// of its precision (null: none) and the shape of the stack allow. Rows and the tensors that products read
+/// begin at multiples of CompactOps::kRow entries.
+template <class T>
+CompactParts compact_parts(const StackSpec&, const ParameterTable&, const CompactOps<T>*, int length);
+
 // f of a sub-layer (attention or the feed-forward map, by its index) with its tape in 16 bits
 // (core/backend/compact_ops.h). The shard is the whole tape, with one direction.
 

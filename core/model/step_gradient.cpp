@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/compact_sublayer.h"
 #include "core/model/transformer.h"
 
 #include <algorithm>
@@ -15,25 +16,6 @@ void Transformer<T>::upload_step(const std::vector<Batch>& batches, StepScratch<
         scratch.on_device.push_back(scratch.batches[i].upload(*device_, batches[i], ops().layers));
     }
     upload_numerics(scratch.coefficients);
-}
-
-template <class T>
-CompactParts Transformer<T>::compact_parts(int length) const {
-    const CompactOps<T>* compact = ops().compact;
-    const AttentionShape shape{spec_.d_model, spec_.heads,   spec_.kv_heads,   length,
-                               spec_.causal,  spec_.qk_norm, NormKind::RmsNorm};
-    const auto whole = [](std::size_t count) { return count % CompactOps<T>::kRow == 0; };
-    const auto aligned = [&](std::size_t offset) { return offset == kAbsent || whole(offset); };
-    if (!compact || !compact->takes(shape) || !whole(table_.size())) return {};
-    for (const int columns : {spec_.d_model, shape.width(), spec_.d_ff})
-        if (!whole(static_cast<std::size_t>(columns))) return {};
-    for (std::size_t l = 0; l < table_.attention.size(); ++l) {
-        const AttentionOffsets& a = table_.attention[l];
-        const FeedForwardOffsets& f = table_.feed_forward[l];
-        for (const std::size_t at : {a.wqkv, a.bqkv, a.wo, a.bo, f.w1, f.b1, f.w2, f.b2})
-            if (!aligned(at)) return {};
-    }
-    return {true, aligned(table_.head) && table_.head_bias == kAbsent && spec_.logit_soft_cap <= 0};
 }
 
 template <class T>
@@ -55,7 +37,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     TapeContents contents;
     contents.for_gradient = true;
     contents.probabilities = ops().layers.needs_probabilities(batch.length, spec_.d_head());
-    contents.compact = compact_parts(batch.length);
+    contents.compact = compact_parts(spec_, table_, ops().compact, batch.length);
     const bool compact = contents.compact.sublayers || contents.compact.head;
     if (compact) {
         scratch.short_weights.resize(*device_, table_.size());
@@ -99,7 +81,6 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                           \
-    template CompactParts Transformer<T>::compact_parts(int) const;                                        \
     template void Transformer<T>::upload_step(const std::vector<Batch>&, StepScratch<T>&) const;           \
     template void Transformer<T>::accumulate(const Batch&, T, Gradients<T>&, StepScratch<T>&, ThreadPool&) \
         const;                                                                                             \

@@ -186,9 +186,6 @@ class Transformer {
     void upload_numerics(Coefficients<T>&) const;
     /// Before a pass: its coefficients and transposed weights.
     void prepare(Coefficients<T>&, Buffer<T>& transposed, ThreadPool&) const;
-    /// What of a step's tape is in 16 bits: as much as the operations of its precision and the shape of the
-    /// stack allow.
-    CompactParts compact_parts(int length) const;
     void check(const Batch&) const;
     /// `batch` begins where the tape does.
     void shard_forward(const Pass<T>&, const DeviceBatch<T>& batch, Shard, const Tape<T>&) const;

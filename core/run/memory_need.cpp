@@ -3,6 +3,7 @@
 
 #include "core/backend/pass_ops.h"
 #include "core/base/error.h"
+#include "core/model/compact_sublayer.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
 #include "core/stack/fields.h"
@@ -30,25 +31,36 @@ std::string binary_size(double bytes) {
     return text;
 }
 
-/// Numbers that a forward pass keeps of one sequence: hidden states, and of every layer q, k and v, the
+/// Bytes that a forward pass keeps of one sequence: hidden states, and of every layer q, k and v, the
 /// attention probabilities or the softmax of their rows, the heads' outputs and the feed-forward map's hidden
 /// layer. Norms and gates keep more.
-double kept_of_sequence(const StackSpec& s, int length, bool probabilities = true) {
-    const double n = length;
+double kept_of_sequence(const StackSpec& s, int length, double scalar, bool probabilities = true,
+                        const CompactParts& compact = {}) {
+    const double n = length, narrow = compact.sublayers ? sizeof(std::uint16_t) : scalar;
     const double d_ff = s.activation == Activation::SwiGlu ? 3.0 * s.d_ff : 2.0 * s.d_ff;
-    const double maps = s.heads * n * (probabilities ? n : 2.0);
-    const double layer = n * (s.d_model + 2.0 * s.d_kv()) + maps + n * s.d_model + n * d_ff;
-    return (2.0 * s.depth + 1) * n * s.d_model + s.depth * layer + n * s.vocab;
+    const double inputs = compact.sublayers ? 2.0 * s.d_model : 0;
+    const double maps = s.heads * n * (probabilities && !compact.sublayers ? n : 2.0);
+    const double layer = scalar * maps + narrow * n * (2.0 * s.d_model + 2.0 * s.d_kv() + d_ff + inputs);
+    return scalar * (2.0 * s.depth + 1) * n * s.d_model + s.depth * layer +
+           (compact.head ? sizeof(std::uint16_t) : scalar) * n * s.vocab;
 }
 
-/// Whether a training step keeps the probabilities of attention.
-bool keeps_probabilities(const Recipe& recipe, Device& device) {
+/// Bytes of what a training step keeps of one sequence on the device, and of its copies of a weight.
+struct StepKeeps {
+    double sequence, weight = 0;
+};
+StepKeeps step_keeps(const Recipe& recipe, const ParameterTable& table, Device& device) {
     const StackSpec& s = recipe.stack;
     const Precision precision = recipe.train.precision;
     if (precision == Precision::Fp64)
-        return device.pass_ops<double>().layers.needs_probabilities(s.context, s.d_head());
-    return device.pass_ops<float>(rounding_of(precision), recipe.train.precision_policy)
-        .layers.needs_probabilities(s.context, s.d_head());
+        return {
+            kept_of_sequence(s, s.context, sizeof(double),
+                             device.pass_ops<double>().layers.needs_probabilities(s.context, s.d_head()))};
+    const PassOps<float> ops = device.pass_ops<float>(rounding_of(precision), recipe.train.precision_policy);
+    const CompactParts compact = compact_parts(s, table, ops.compact, s.context);
+    return {kept_of_sequence(s, s.context, sizeof(float),
+                             ops.layers.needs_probabilities(s.context, s.d_head()), compact),
+            compact.sublayers ? 2.0 * sizeof(std::uint16_t) : 0};
 }
 
 }  // namespace
@@ -63,10 +75,11 @@ MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device) {
     const double sequences = std::min(shards, std::max(1, threads)) * of_shard;
     const ProbeShape probe = probe_shape(recipe);
     MemoryNeed need;
-    need.parameters = scalar * (1 + shards + moments) * static_cast<double>(ParameterTable(stack).size());
-    need.activations = scalar * std::max(sequences * kept_of_sequence(stack, stack.context,
-                                                                      keeps_probabilities(recipe, device)),
-                                         probe.sequences * kept_of_sequence(stack, probe.length));
+    const ParameterTable table(stack);
+    const StepKeeps step = step_keeps(recipe, table, device);
+    need.parameters = (scalar * (1 + shards + moments) + step.weight) * static_cast<double>(table.size());
+    need.activations =
+        std::max(sequences * step.sequence, probe.sequences * kept_of_sequence(stack, probe.length, scalar));
     return need;
 }
 
@@ -74,7 +87,7 @@ MemoryNeed evaluation_memory_need(const StackSpec& stack, int sequences, int len
     MemoryNeed need;
     need.parameters = static_cast<double>(scalar) * (1 + cpu_device().shards(sequences)) *
                       static_cast<double>(ParameterTable(stack).size());
-    need.activations = static_cast<double>(scalar) * sequences * kept_of_sequence(stack, length);
+    need.activations = sequences * kept_of_sequence(stack, length, static_cast<double>(scalar));
     return need;
 }
 

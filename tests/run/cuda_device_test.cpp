@@ -249,7 +249,16 @@ class CudaDeviceTest : public QObject {
         recipe.train.precision = Precision::Bf16;
         recipe.train.precision_policy = PrecisionPolicy::Pure;
         QCOMPARE(saved(), 0.0);
+        // A tape in 16 bits has none at any length.
+        const double stored = memory_need(recipe, 1, device).activations;
         recipe.train.precision_policy = PrecisionPolicy::Autocast;
+        QCOMPARE(saved(), 0.0);
+        const double compact = memory_need(recipe, 1, device).activations;
+        QVERIFY2(compact > 0.3 * (stored - maps * 1024) && compact < 0.7 * (stored - maps * 1024),
+                 qPrintable(QString("%1 of %2").arg(compact).arg(stored)));
+        recipe.stack.d_model = 60;  // rows that do not begin at multiples of 16 bytes
+        recipe.stack.d_ff = 0;
+        complete_and_validate(recipe);
         QCOMPARE(saved(), maps * (1024 - 2));
         QVERIFY_EXCEPTION_THROWN(require_memory(MemoryNeed{1e18, 0}, device), InputError);
     }
