@@ -52,10 +52,11 @@ def headers(nvcc):
 
 
 def library_path():
-    """For LD_LIBRARY_PATH: the machine's own folders first, then where cuBLASLt is found."""
+    """For LD_LIBRARY_PATH: the machine's own folders first, then where cuBLASLt and CUPTI are found."""
     given = [f for f in os.environ.get("LD_LIBRARY_PATH", "").split(":") if f]
-    found = [f for f in ["/usr/local/cuda/lib64", *package_folders("lib")] if list(pathlib.Path(f).glob("libcublasLt.so.1*"))]
-    return ":".join([*given, *(f for f in found if f not in given)])
+    folders = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64", *package_folders("lib")]
+    found = [f for f in folders for name in ("libcublasLt", "libcupti") if list(pathlib.Path(f).glob(name + ".so.1*"))]
+    return ":".join([*given, *dict.fromkeys(f for f in found if f not in given)])
 
 
 def capability():

@@ -7,6 +7,7 @@ program and device:
     tests/gpu/steps.py resume CLI [--backend cuda]   CPU, killed; device, killed; CPU: the losses of one run
     tests/gpu/steps.py bench  CLI [--backend cuda]   normscope-cli bench --steps-only --large
     tests/gpu/steps.py probes CLI [--backend cuda]   normscope-cli bench --only probe
+    tests/gpu/steps.py kernels CLI                   the kernels of some steps, with kernel_times.so next to the program
 
 Exit status 1 where a row failed.
 """
@@ -14,6 +15,7 @@ import argparse
 import concurrent.futures
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -132,9 +134,54 @@ def bench(cli, backend, *more):
     return subprocess.run([cli, "bench", "--backend", backend, "--json", *more]).returncode != 0
 
 
+# Of bench --large; the kernels that take most of the time, and the sum of all.
+PROFILED = ["L4 d128 T128 B32 V256 pre bf16", "L4 d128 T128 B32 V256 pre fp32", "L6 d256 T256 B32 V256 pre bf16",
+            "124M L12 d768 T1024 B8 V50257 pre bf16"]
+LISTED = 16
+ONCE_A_STEP = "EachCoefficients"
+
+
+def kernel_name(name):
+    """A GEMM of cuBLAS, else the kernel and its types."""
+    if name.startswith(("sm80", "sm90", "nvjet", "void cutlass", "cutlass")) or "cublas" in name:
+        return "GEMM"
+    short = re.sub(r"normscope::(cuda::)?|\(anonymous namespace\)::|^void |\(grid::MmaFormat\)", "", name)
+    return short.split("(")[0]
+
+
+def kernels(cli, backend):
+    library = os.path.join(os.path.dirname(os.path.abspath(cli)), "kernel_times.so")
+    if not os.path.exists(library):
+        print("no kernel_times.so: tests/gpu/pack makes it where CUPTI is installed")
+        return True
+    failed = False
+    for step in PROFILED:
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "kernels.json")
+            done = subprocess.run([cli, "bench", "--backend", backend, "--steps-only", "--large", "--only", step],
+                                  env={**os.environ, "CUDA_INJECTION64_PATH": library, "NORMSCOPE_KERNEL_TIMES": out},
+                                  capture_output=True, text=True)
+            rows = [json.loads(line) for line in open(out)] if os.path.exists(out) else []
+        total = [row for row in rows if "kernel" in row]
+        steps = sum(row["count"] for row in total if ONCE_A_STEP in row["kernel"])
+        failed |= done.returncode != 0 or steps == 0
+        if steps == 0:
+            print(f"{step}: {done.stderr.strip() or 'no kernels were noted'}")
+            continue
+        sums = {}
+        for row in total:
+            kept = sums.setdefault(kernel_name(row["kernel"]), [0, 0.0])
+            kept[0] += row["count"]
+            kept[1] += row["ms"]
+        everything = [sum(v[i] for v in sums.values()) for i in range(2)]
+        for name, (count, ms) in [("all", everything), *sorted(sums.items(), key=lambda item: -item[1][1])[:LISTED]]:
+            print(json.dumps({"step": step, "kernel": name, "calls": count / steps, "us": ms / steps * 1e3}), flush=True)
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["equal", "resume", "bench", "probes"])
+    parser.add_argument("part", choices=["equal", "resume", "bench", "probes", "kernels"])
     parser.add_argument("cli")
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--steps", type=int, default=200, help="at most, of equal")
@@ -146,6 +193,8 @@ def main():
         failed = resume(given.cli, given.backend)
     elif given.part == "bench":
         failed = bench(given.cli, given.backend, "--steps-only", "--large", "--only", given.only)
+    elif given.part == "kernels":
+        failed = kernels(given.cli, given.backend)
     else:
         failed = bench(given.cli, given.backend, "--only", "probe")
     sys.exit(1 if failed else 0)

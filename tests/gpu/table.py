@@ -43,8 +43,13 @@ def torch_rows(rows):
         (f"{r['ms']:.3f} | {r['tokens_per_s']:,.0f} |" if "ms" in r else f"{r['error']} | |") for r in rows]
 
 
+def kernel_rows(rows):
+    return ["| step | kernel | calls a step | µs a step |", "|---|---|---|---|"] + [
+        f"| {r['step']} | {r['kernel']} | {r['calls']:.4g} | {r['us']:,.1f} |" for r in rows]
+
+
 ROWS = {"check": check_rows, "time": time_rows, "launches": time_rows, "steps": steps_rows, "resume": steps_rows,
-        "bench": bench_rows, "probes": bench_rows, "torch": torch_rows}
+        "bench": bench_rows, "probes": bench_rows, "torch": torch_rows, "kernels": kernel_rows}
 
 
 def markdown(result):

@@ -81,8 +81,7 @@ struct AdamW {
     }
     /// The same for entries i, i + stride, …, whose loads are in flight together.
     static constexpr int flying = 4;
-    NORMSCOPE_SHARED_CODE void together(std::size_t i, std::size_t stride,
-                                        const row::AdamWStep<T>& step) const {
+    __device__ void together(std::size_t i, std::size_t stride, const row::AdamWStep<T>& step) const {
         T of_g[flying], of_p[flying], of_m[flying], of_v[flying];
         NORMSCOPE_UNROLL
         for (int k = 0; k < flying; ++k) {
