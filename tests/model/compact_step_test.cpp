@@ -5,6 +5,7 @@
 // and the CPU by backend_cuda_formats.
 #include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/model/transformer.h"
+#include "tests/model/random_model.h"
 #include "tests/support/test_main.h"
 
 #include <QtTest>
@@ -101,6 +102,16 @@ Both both(StackSpec spec, Rounding rounding, float factor) {
     complete(spec, kVocabulary);
     validate(spec);
     Transformer<float> model(spec, 5, device());
+    {
+        // Gains and biases away from where they start.
+        HostEdit<float> weights(device(), model.parameters().data(), model.table().size());
+        const std::vector<double> noise = normals(model.table().size(), 6);
+        for (const TensorInfo& t : model.table().tensors())
+            if (t.shape.size() < 2)
+                for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
+                    weights.data()[i] += static_cast<float>(0.3 * noise[i]);
+        weights.commit();
+    }
     model.set_rounding(rounding, PrecisionPolicy::Autocast);
     Both results;
     results.compact = step(model, factor);
