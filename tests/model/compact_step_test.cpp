@@ -11,6 +11,7 @@
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -104,12 +105,15 @@ Both both(StackSpec spec, Rounding rounding, float factor) {
     Transformer<float> model(spec, 5, device());
     {
         // Gains and biases away from where they start.
-        HostEdit<float> weights(device(), model.parameters().data(), model.table().size());
-        const std::vector<double> noise = normals(model.table().size(), 6);
+        const std::vector<float> initial = [&] {
+            const HostView<float> on_host = model.host_parameters();
+            return std::vector<float>(on_host.begin(), on_host.end());
+        }();
+        HostEdit<float> weights(device(), model.parameters().data(), initial.size());
+        const std::vector<double> noise = normals(initial.size(), 6);
         for (const TensorInfo& t : model.table().tensors())
-            if (t.shape.size() < 2)
-                for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
-                    weights.data()[i] += static_cast<float>(0.3 * noise[i]);
+            for (std::size_t i = t.offset; i < t.offset + t.count; ++i)
+                weights.data()[i] = initial[i] + static_cast<float>(t.shape.size() < 2 ? 0.3 * noise[i] : 0);
         weights.commit();
     }
     model.set_rounding(rounding, PrecisionPolicy::Autocast);
@@ -128,7 +132,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
         difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
         whole += std::pow(static_cast<double>(b[i]), 2);
     }
-    return std::sqrt(difference / whole);
+    return whole > 0 ? std::sqrt(difference / whole) : std::numeric_limits<double>::infinity();
 }
 
 void add_rows() {

@@ -33,14 +33,14 @@ Batch tokens() {
     return batch;
 }
 
-struct Pass {
+struct OnePass {
     std::vector<double> logits, gradient;
     Tape<double> tape;
 };
 
-Pass pass_of(const Transformer<double>& model) {
+OnePass pass_of(const Transformer<double>& model) {
     ThreadPool pool(1);
-    Pass pass;
+    OnePass pass;
     const Batch batch = tokens();
     model.forward(batch, pass.tape, pool);
     const HostView<double> logits =
@@ -70,7 +70,7 @@ class RaisedEpsTest : public QObject {
         Transformer<double> one(stack(static_cast<Scheme>(scheme)), 3), each = one;
         one.numerics.eps = 0.03;
         each.raise_eps(std::vector<double>(each.sites().size(), 0.03));
-        const Pass a = pass_of(one), b = pass_of(each);
+        const OnePass a = pass_of(one), b = pass_of(each);
         QCOMPARE(b.logits, a.logits);
         QCOMPARE(b.gradient, a.gradient);
         QVERIFY(pass_of(Transformer<double>(each.spec(), 3)).logits != a.logits);
@@ -85,7 +85,7 @@ class RaisedEpsTest : public QObject {
                 std::vector<double> by_site(sites.size(), 0.0);
                 by_site[raised] = 0.2;
                 model.raise_eps(by_site);
-                const Pass pass = pass_of(model);
+                const OnePass pass = pass_of(model);
                 for (std::size_t i = 0; i < sites.size(); ++i) {
                     const auto read = norm_site_input(sites[i], pass.tape);
                     const HostView<double> x = pass.tape.view(read.x, 10 * 12),
@@ -128,7 +128,7 @@ class RaisedEpsTest : public QObject {
 
     void itIsNeverLowered() {
         Transformer<double> model(stack(Scheme::Pre), 3);
-        const Pass before = pass_of(model);
+        const OnePass before = pass_of(model);
         model.raise_eps(std::vector<double>(model.sites().size(), 1e-9));
         QCOMPARE(norm_eps(model, model.sites().front()), 1e-5);
         QCOMPARE(pass_of(model).logits, before.logits);
