@@ -6,6 +6,7 @@
 #include "core/stack/json_fields.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace normscope {
 
@@ -23,13 +24,17 @@ constexpr ActivationWord kActivationWords[] = {
     {"gelu", Activation::GeluErf},      {"relu", Activation::Relu},
     {"silu", Activation::Silu},         {"swish", Activation::Silu}};
 
+Activation known_activation(ConfigReader& c, const char* key, const char* otherwise) {
+    const std::string word = c.text(key, otherwise);
+    for (const auto& [known, activation] : kActivationWords)
+        if (word == known) return activation;
+    c.reject(key, "gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish");
+}
+
 Activation gpt2_activation(ConfigReader& c, Naming naming) {
     // Hugging Face's default is the tanh form; nanoGPT has no such key and computes the exact one.
     const char* otherwise = naming == Naming::NanoGpt && !c.has("model_type") ? "gelu" : "gelu_new";
-    const std::string word = c.text("activation_function", otherwise);
-    for (const auto& [known, activation] : kActivationWords)
-        if (word == known) return activation;
-    c.reject("activation_function", "gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish");
+    return known_activation(c, "activation_function", otherwise);
 }
 
 StackSpec gpt2_stack(ConfigReader& c, const FoundNaming& found, const Safetensors& file) {
@@ -55,37 +60,57 @@ StackSpec gpt2_stack(ConfigReader& c, const FoundNaming& found, const Safetensor
     return s;
 }
 
-/// Rotary angles that are not scaled, and turn the whole head.
-void require_plain_rotation(ConfigReader& c) {
-    c.only("partial_rotary_factor", 1.0);
-    const json* scaling = c.find("rope_scaling");
-    if (!scaling) return;
-    if (!scaling->is_object()) c.reject("rope_scaling", "null");
-    const auto word = [&](const char* key) {
-        const auto found = scaling->find(key);
-        return found == scaling->end() || found->is_null() ? json() : *found;
-    };
-    const json type = word("rope_type").is_null() ? word("type") : word("rope_type"), factor = word("factor");
-    const bool scales = !(type.is_null() || type == "default") && !(type == "linear" && factor == 1.0);
-    if (scales)
-        c.reject("rope_scaling", "type " + json_text(type) + ", which scales the angles, is not expressed",
-                 "null, type default, or linear with factor 1");
+/// How the frequencies are scaled, of the object rope_scaling or rope_parameters. `original`: tokens where
+/// the object does not state them.
+RopeScaling rope_scaling(ConfigReader& c, int original) {
+    RopeScaling scaling;
+    // Of kinds that do not read them they change nothing.
+    for (const char* const key : {"factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow",
+                                  "original_max_position_embeddings", "attention_factor"})
+        c.find(key);
+    const std::string otherwise = c.text("type", "default"), type = c.text("rope_type", otherwise);
+    if (type == "default") return scaling;
+    scaling.factor = c.real("factor", 1);
+    if (type == "linear") {
+        if (scaling.factor != 1) scaling.kind = RopeScalingKind::Linear;
+    } else if (type == "llama3") {
+        scaling.kind = RopeScalingKind::Llama3;
+        scaling.low_frequency = c.real("low_freq_factor", scaling.low_frequency);
+        scaling.high_frequency = c.real("high_freq_factor", scaling.high_frequency);
+        scaling.original_context = c.integer("original_max_position_embeddings", original);
+    } else if (type == "yarn") {
+        scaling.kind = RopeScalingKind::Yarn;
+        scaling.original_context = c.integer("original_max_position_embeddings", original);
+        if (!c.has("factor")) c.reject("factor", "is missing", "a number");
+        scaling.beta_fast = c.real("beta_fast", scaling.beta_fast);
+        scaling.beta_slow = c.real("beta_slow", scaling.beta_slow);
+        scaling.attention_factor = c.real("attention_factor", 0);
+        c.only("truncate", true);
+    } else {
+        c.reject("rope_type", "\"" + type + "\" is not expressed", "default, linear, llama3, yarn");
+    }
+    return scaling;
 }
 
-/// The base of the rotary angles. Newer configurations put it into rope_parameters, which goes before.
-double rope_base(ConfigReader& c, std::vector<std::string>& notes) {
-    require_plain_rotation(c);
-    double base = c.real("rope_theta", 10000);
-    if (const json* parameters = c.find("rope_parameters")) {
-        ConfigReader inner(*parameters, c.where() + ": rope_parameters");
-        if (inner.text("rope_type", "default") != "default")
-            inner.reject("rope_type", "default; of others the angles are not expressed");
-        inner.only("type", "default");
-        inner.only("partial_rotary_factor", 1.0);
-        base = inner.real("rope_theta", base);
+/// The rotary angles. Newer configurations have all about them in rope_parameters, which goes before.
+void read_rotation(ConfigReader& c, StackSpec& s, std::vector<std::string>& notes) {
+    // GPT-NeoX' own words first.
+    s.rope_fraction = c.real("partial_rotary_factor", c.real("rotary_pct", s.rope_fraction));
+    s.rope_base = c.real("rope_theta", c.real("rotary_emb_base", 10000));
+    const int original = c.integer("original_max_position_embeddings", s.context);
+    for (const char* const key : {"rope_scaling", "rope_parameters"}) {
+        const json* const object = c.find(key);
+        if (!object) continue;
+        ConfigReader inner(*object, c.where() + ": " + key);
+        s.rope_scaling = rope_scaling(inner, original);
+        s.rope_fraction = inner.real("partial_rotary_factor", s.rope_fraction);
+        s.rope_base = inner.real("rope_theta", s.rope_base);
         inner.finish(notes);
     }
-    return base;
+    const double turning = s.heads > 0 ? s.rope_fraction * s.d_head() : 0;
+    if (turning != 2 * std::floor(turning / 2))
+        c.reject("partial_rotary_factor", "turns " + json_text(json(turning)) + " entries of a head",
+                 "a factor that gives an even number");
 }
 
 /// A sliding window that hides no token.
@@ -124,7 +149,7 @@ StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetenso
     const std::string type = c.text("model_type", "llama");
     constexpr const char* kTypes[] = {"llama", "mistral", "qwen2", "qwen3", "olmo2", "phi3"};
     if (std::none_of(std::begin(kTypes), std::end(kTypes), [&](const char* known) { return type == known; }))
-        c.reject("model_type", "llama, mistral, qwen2, qwen3, olmo2, phi3, gpt2");
+        c.reject("model_type", "llama, mistral, qwen2, qwen3, olmo2, phi3, gpt2, gpt_neox");
     c.only("pretraining_tp", 1);
     if (c.text("hidden_act", "silu") != "swish") c.only("hidden_act", "silu");
     StackSpec s;
@@ -138,8 +163,9 @@ StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetenso
         c.integer(c.has("max_position_embeddings") ? "max_position_embeddings" : "max_sequence_length");
     s.vocab = c.integer("vocab_size");
     s.norm.eps = c.real("rms_norm_eps", type == "olmo2" || type == "phi3" ? 1e-5 : 1e-6);
-    s.rope_base = rope_base(c, notes);
-    c.find("original_max_position_embeddings");  // of scaled angles, which are rejected
+    read_rotation(c, s, notes);
+    if (found.fused && s.rope_fraction != 1)
+        c.reject("partial_rotary_factor", "of one matrix for q, k and v is not expressed", "1");
     require_no_window(c, s.context);
     const std::string layer = found.prefix + "layers.0.";
     read_biases(c, file, layer, type == "qwen2", s);
@@ -153,6 +179,36 @@ StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetenso
                         : QkNorm::Head;
     else if (type == "olmo2" || type == "qwen3")
         s.qk_norm = type == "olmo2" ? QkNorm::Full : QkNorm::Head;
+    if (s.rope_fraction != 1 && s.qk_norm != QkNorm::Off)
+        c.reject("partial_rotary_factor", "next to norms of q and k is not expressed", "1");
+    s.init.rule = InitRule::Plain;
+    return s;
+}
+
+StackSpec neox_stack(ConfigReader& c, const FoundNaming& found, const Safetensors& file,
+                     std::vector<std::string>& notes) {
+    c.only("model_type", "gpt_neox");
+    StackSpec s;
+    apply_block_preset(s, Block::Gpt2);
+    s.position = Position::Rope;
+    s.depth = c.integer("num_hidden_layers");
+    s.d_model = c.integer("hidden_size");
+    s.heads = c.integer("num_attention_heads");
+    s.d_ff = c.integer("intermediate_size");
+    s.context = c.integer("max_position_embeddings");
+    s.vocab = c.integer("vocab_size");
+    s.norm.eps = c.real("layer_norm_eps", 1e-5);
+    s.activation = known_activation(c, "hidden_act", "gelu");
+    s.layout = c.flag("use_parallel_residual", true) ? Layout::Parallel : Layout::Serial;
+    s.rope_fraction = 0.25;
+    read_rotation(c, s, notes);
+    c.flag("attention_bias", true);  // the tensors decide
+    const std::string layer = found.prefix + "layers.0.attention.";
+    const bool qkv = file.find(layer + "query_key_value.bias"), out = file.find(layer + "dense.bias");
+    s.attention_bias = !qkv ? AttentionBias::Off : out ? AttentionBias::On : AttentionBias::Qkv;
+    if (out && !qkv)
+        c.reject("attention_bias", "an output bias alone cannot be expressed", "biases of q, k and v too");
+    s.tied_head = c.flag("tie_word_embeddings", false);
     s.init.rule = InitRule::Plain;
     return s;
 }
@@ -160,19 +216,18 @@ StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetenso
 /// Whether the head is the embedding, by the tensors rather than by the configuration.
 void read_tied_head(const FoundNaming& found, const Safetensors& file, StackSpec& s,
                     std::vector<std::string>& notes) {
-    const SafetensorsEntry* head = file.find("lm_head.weight");
+    const SafetensorsEntry* head = file.find(head_name(found));
     const SafetensorsEntry* embedding = file.find(embedding_name(found));
     if (s.tied_head && head && embedding &&
         (head->dtype != embedding->dtype || head->shape != embedding->shape ||
          head->read() != embedding->read())) {
         s.tied_head = false;
-        notes.push_back("lm_head.weight differs from " + embedding->name +
+        notes.push_back(head->name + " differs from " + embedding->name +
                         " though the configuration ties them: the head is read as one of its own");
     } else if (!s.tied_head && !head && embedding) {
         s.tied_head = true;
-        notes.push_back(
-            "there is no lm_head.weight though the configuration does not tie it: the head is tied to " +
-            embedding->name);
+        notes.push_back("there is no " + head_name(found) +
+                        " though the configuration does not tie it: the head is tied to " + embedding->name);
     }
 }
 
@@ -201,12 +256,42 @@ StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found
     ConfigReader config(object, where);
     if (config.has("quantization_config"))
         config.reject("quantization_config", "the weights are quantised", "the dequantised model");
-    StackSpec stack = found.naming == Naming::Llama ? llama_stack(config, found, file, notes)
-                                                    : gpt2_stack(config, found, file);
+    StackSpec stack = found.naming == Naming::Llama     ? llama_stack(config, found, file, notes)
+                      : found.naming == Naming::GptNeoX ? neox_stack(config, found, file, notes)
+                                                        : gpt2_stack(config, found, file);
     config.finish(notes);
     read_tied_head(found, file, stack, notes);
     return checked(stack, where);
 }
+
+namespace {
+
+/// rope_scaling of a configuration; null without.
+ordered_json scaling_of(const RopeScaling& s) {
+    switch (s.kind) {
+        case RopeScalingKind::Off:
+            return nullptr;
+        case RopeScalingKind::Linear:
+            return {{"rope_type", "linear"}, {"factor", s.factor}};
+        case RopeScalingKind::Llama3:
+            return {{"rope_type", "llama3"},
+                    {"factor", s.factor},
+                    {"low_freq_factor", s.low_frequency},
+                    {"high_freq_factor", s.high_frequency},
+                    {"original_max_position_embeddings", s.original_context}};
+        case RopeScalingKind::Yarn:
+            break;
+    }
+    ordered_json yarn = {{"rope_type", "yarn"},
+                         {"factor", s.factor},
+                         {"original_max_position_embeddings", s.original_context},
+                         {"beta_fast", s.beta_fast},
+                         {"beta_slow", s.beta_slow}};
+    if (s.attention_factor > 0) yarn["attention_factor"] = s.attention_factor;
+    return yarn;
+}
+
+}  // namespace
 
 std::string config_of_stack(const StackSpec& s, Naming naming) {
     ordered_json c;
@@ -223,6 +308,7 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
              {"hidden_act", "silu"},
              {"rms_norm_eps", s.norm.eps},
              {"rope_theta", s.rope_base},
+             {"rope_scaling", scaling_of(s.rope_scaling)},
              {"attention_bias", s.qkv_bias()},
              {"mlp_bias", s.bias},
              {"tie_word_embeddings", s.tied_head}};

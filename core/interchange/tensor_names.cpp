@@ -47,6 +47,15 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& matrix, std::siz
     return out;
 }
 
+/// Row r of the result is row order[r], of `size` bytes each.
+std::vector<std::byte> rows_in_order(const std::vector<std::byte>& matrix, std::size_t size,
+                                     const std::vector<std::size_t>& order) {
+    std::vector<std::byte> out(matrix.size());
+    for (std::size_t r = 0; r < order.size(); ++r)
+        std::memcpy(&out[r * size], &matrix[order[r] * size], size);
+    return out;
+}
+
 std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& prefix, bool conv1d) {
     std::vector<ForeignTensor> all{{prefix + "wte.weight", {"tok_emb"}, false},
                                    {prefix + "wpe.weight", {"pos_emb"}, false}};
@@ -81,6 +90,68 @@ std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& p
     return all;
 }
 
+/// Which of their entries each of ours in a head is: pairs that turn are (i, i + m) of m pairs in theirs, the
+/// entries after them turn not; in ours a pair is (i, i + d_h/2).
+std::vector<std::size_t> rotary_order(const StackSpec& s) {
+    const auto width = static_cast<std::size_t>(s.d_head()), half = width / 2,
+               turning = static_cast<std::size_t>(s.position == Position::Rope ? s.rotary_pairs() : half);
+    std::vector<std::size_t> order(width);
+    std::size_t rest = 2 * turning;
+    for (std::size_t j = 0; j < width; ++j) {
+        const std::size_t pair = j % half;
+        order[j] = pair >= turning ? rest++ : j < half ? pair : turning + pair;
+    }
+    return order;
+}
+
+/// Of a projection to q or k.
+std::vector<std::size_t> rotary_rows(const StackSpec& s, int heads) {
+    const std::vector<std::size_t> order = rotary_order(s);
+    std::vector<std::size_t> rows;
+    for (int h = 0; h < heads; ++h)
+        for (const std::size_t entry : order)
+            rows.push_back(static_cast<std::size_t>(h) * order.size() + entry);
+    return rows;
+}
+
+std::vector<ForeignTensor> neox_tensors(const StackSpec& s, const std::string& prefix) {
+    const std::vector<std::size_t> order = rotary_order(s);
+    std::vector<std::size_t> qkv;
+    for (std::size_t which = 0; which < 3; ++which)
+        for (std::size_t h = 0; h < static_cast<std::size_t>(s.heads); ++h)
+            for (std::size_t j = 0; j < order.size(); ++j)
+                qkv.push_back((3 * h + which) * order.size() + (which < 2 ? order[j] : j));
+    std::vector<ForeignTensor> all{{prefix + "embed_in.weight", {"tok_emb"}}};
+    const auto norm = [&](const std::string& name, const std::string& to) {
+        all.push_back({name + ".weight", {to + ".weight"}});
+        all.push_back({name + ".bias", {to + ".bias"}});
+    };
+    for (int l = 0; l < s.depth; ++l) {
+        const std::string theirs = prefix + "layers." + std::to_string(l) + ".",
+                          ours = "blocks." + std::to_string(l) + ".";
+        const auto linear = [&](const std::string& name, const std::vector<std::string>& weights,
+                                const std::vector<std::string>& biases, bool bias,
+                                const std::vector<std::size_t>& rows = {}) {
+            const auto parts = [&](std::vector<std::string> names) {
+                for (std::string& part : names) part.insert(0, ours);
+                return names;
+            };
+            all.push_back({theirs + name + ".weight", parts(weights), false, rows});
+            if (bias) all.push_back({theirs + name + ".bias", parts(biases), false, rows});
+        };
+        norm(theirs + "input_layernorm", ours + "attn.norm_in");
+        linear("attention.query_key_value", {"attn.wq", "attn.wk", "attn.wv"},
+               {"attn.bq", "attn.bk", "attn.bv"}, s.qkv_bias(), qkv);
+        linear("attention.dense", {"attn.wo"}, {"attn.bo"}, s.attention_out_bias());
+        norm(theirs + "post_attention_layernorm", ours + "ffn.norm_in");
+        linear("mlp.dense_h_to_4h", {"ffn.w1"}, {"ffn.b1"}, true);
+        linear("mlp.dense_4h_to_h", {"ffn.w2"}, {"ffn.b2"}, true);
+    }
+    norm(prefix + "final_layer_norm", "final_norm");
+    if (!s.tied_head) all.push_back({"embed_out.weight", {"head.weight"}});
+    return all;
+}
+
 std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& prefix, bool fused) {
     std::vector<ForeignTensor> all{{prefix + "embed_tokens.weight", {"tok_emb"}, false}};
     for (int l = 0; l < s.depth; ++l) {
@@ -90,9 +161,10 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& 
             all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false});
         };
         const auto linear = [&](const std::string& name, const std::string& sublayer,
-                                const std::vector<std::string>& ends, bool bias) {
-            ForeignTensor weight{theirs + name + ".weight", {}, false},
-                biases{theirs + name + ".bias", {}, false};
+                                const std::vector<std::string>& ends, bool bias,
+                                const std::vector<std::size_t>& rows = {}) {
+            ForeignTensor weight{theirs + name + ".weight", {}, false, rows},
+                biases{theirs + name + ".bias", {}, false, rows};
             for (const auto& end : ends) {
                 weight.parts.push_back(ours + sublayer + ".w" + end);
                 biases.parts.push_back(ours + sublayer + ".b" + end);
@@ -106,7 +178,10 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& 
             linear("self_attn.qkv_proj", "attn", {"q", "k", "v"}, s.qkv_bias());
         else
             for (const std::string which : {"q", "k", "v"})
-                linear("self_attn." + which + "_proj", "attn", {which}, s.qkv_bias());
+                linear("self_attn." + which + "_proj", "attn", {which}, s.qkv_bias(),
+                       which == "v" || s.rope_fraction == 1
+                           ? std::vector<std::size_t>()
+                           : rotary_rows(s, which == "q" ? s.heads : s.kv_heads));
         linear("self_attn.o_proj", "attn", {"o"}, s.attention_out_bias());
         if (s.qk_norm != QkNorm::Off) {
             norm("self_attn.q_norm", "attn.q_norm");
@@ -129,6 +204,7 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& 
 /// Tables that older files hold besides weights; their values follow from the sizes.
 bool holds_no_weights(const std::string& name) {
     return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias") ||
+           ends_with(name, ".attention.bias") || ends_with(name, ".attention.masked_bias") ||
            ends_with(name, ".rotary_emb.inv_freq");
 }
 
@@ -138,8 +214,8 @@ bool same_numbers(const SafetensorsEntry& a, const SafetensorsEntry& b) {
 
 /// Whether a tensor by this name is one of the model rather than next to it.
 bool of_the_model(const std::string& name, const FoundNaming& found) {
-    if (name.starts_with("lm_head.") || name.starts_with("transformer.") || name.starts_with("model."))
-        return true;
+    for (const char* const begin : {"lm_head.", "transformer.", "model.", "gpt_neox.", "embed_out."})
+        if (name.starts_with(begin)) return true;
     if (found.naming == Naming::Normscope) return true;
     return found.prefix.empty() &&
            (name.starts_with("h.") || name.starts_with("layers.") || name.starts_with("wte.") ||
@@ -152,9 +228,9 @@ void judge_unused(const Safetensors& file, const std::set<std::string>& used, co
     std::string unused;
     for (const SafetensorsEntry& entry : file.tensors()) {
         if (used.count(entry.name) || holds_no_weights(entry.name)) continue;
-        if (stack.tied_head && entry.name == "lm_head.weight") {
+        if (stack.tied_head && entry.name == head_name(found)) {
             if (same_numbers(entry, *file.find(embedding_name(found)))) continue;
-            throw InputError(where + ": \"lm_head.weight\"",
+            throw InputError(where + ": " + quoted(entry.name),
                              "differs from " + embedding_name(found) + " though the head is tied",
                              "equal ones, or tie_word_embeddings false");
         }
@@ -170,7 +246,7 @@ void judge_unused(const Safetensors& file, const std::set<std::string>& used, co
 }  // namespace
 
 const char* naming_word(Naming naming) {
-    constexpr const char* kWords[] = {"normscope", "gpt2", "nanogpt", "llama"};
+    constexpr const char* kWords[] = {"normscope", "gpt2", "nanogpt", "llama", "gpt_neox"};
     return kWords[static_cast<int>(naming)];
 }
 
@@ -178,11 +254,16 @@ std::string embedding_name(const FoundNaming& naming) {
     switch (naming.naming) {
         case Naming::Llama:
             return naming.prefix + "embed_tokens.weight";
+        case Naming::GptNeoX:
+            return naming.prefix + "embed_in.weight";
         case Naming::Normscope:
             return "tok_emb";
         default:
             return naming.prefix + "wte.weight";
     }
+}
+std::string head_name(const FoundNaming& naming) {
+    return naming.naming == Naming::GptNeoX ? "embed_out.weight" : "lm_head.weight";
 }
 
 FoundNaming as_written(Naming naming) {
@@ -195,6 +276,7 @@ FoundNaming as_written(Naming naming) {
 
 std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNaming& naming) {
     if (naming.naming == Naming::Llama) return llama_tensors(stack, naming.prefix, naming.fused);
+    if (naming.naming == Naming::GptNeoX) return neox_tensors(stack, naming.prefix);
     if (naming.naming != Naming::Normscope)
         return gpt2_tensors(stack, naming.prefix, naming.naming == Naming::Gpt2);
     std::vector<ForeignTensor> all;
@@ -205,6 +287,7 @@ std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNa
 
 bool expressible(const StackSpec& s, Naming naming) {
     if (naming == Naming::Normscope) return true;
+    if (naming == Naming::GptNeoX || s.rope_fraction != 1) return false;
     for (int l = 0; l < s.depth; ++l)
         for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) {
             const SublayerRule rule = sublayer_rule(s, l, kind);
@@ -240,6 +323,9 @@ std::optional<FoundNaming> find_naming(const Safetensors& file) {
             return FoundNaming{Naming::Llama, prefix,
                                file.find(prefix + "layers.0.self_attn.qkv_proj.weight") != nullptr};
     }
+    for (const std::string prefix : {"gpt_neox.", ""})
+        if (file.find(prefix + "layers.0.attention.query_key_value.weight"))
+            return FoundNaming{Naming::GptNeoX, prefix};
     for (const std::string prefix : {"", "transformer."}) {
         const SafetensorsEntry* fused = file.find(prefix + "h.0.attn.c_attn.weight");
         if (!fused || fused->shape.size() != 2) continue;
@@ -262,8 +348,9 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
         if (foreign.transposed) std::swap(needed[0], needed[1]);
         const SafetensorsEntry* entry = file.find(foreign.name);
         if (!entry && stack.tied_head && foreign.name == embedding_name(found)) {
-            entry = file.find("lm_head.weight");
-            if (entry) notes.push_back("the embedding is stored as lm_head.weight: the two are tied again");
+            entry = file.find(head_name(found));
+            if (entry)
+                notes.push_back("the embedding is stored as " + entry->name + ": the two are tied again");
         }
         if (!entry) throw InputError(where + ": " + foreign.name, "is missing", shape_text(needed));
         if (entry->bytes == 0 && hdf5::element_count(needed) > 0)
@@ -279,6 +366,7 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
         if (foreign.transposed) whole.bytes = transposed(whole.bytes, needed[0], needed[1]);
         const std::size_t row =
             whole.bytes.size() / std::max<std::size_t>(1, untransposed.empty() ? 1 : untransposed[0]);
+        if (!foreign.rows.empty()) whole.bytes = rows_in_order(whole.bytes, row, foreign.rows);
         auto at = whole.bytes.begin();
         for (const std::string& part : foreign.parts) {
             const Shape& shape = shapes.at(part);

@@ -17,14 +17,17 @@ enum class Naming {
     Gpt2,     ///< Hugging Face GPT-2: q, k, v fused in c_attn; every matrix of a layer is a Conv1D, [in, out]
     NanoGpt,  ///< the same names under "transformer.", every matrix a Linear, [out, in]
     Llama,    ///< Hugging Face LLaMA and its relatives; rotary pairs are i and i + d_h/2, as ours
+    GptNeoX,  ///< Hugging Face GPT-NeoX: q, k and v of each head one after another; it is only read
 };
-const char* naming_word(Naming naming);  ///< "normscope", "gpt2", "nanogpt", "llama"
+const char* naming_word(Naming naming);  ///< "normscope", "gpt2", "nanogpt", "llama", "gpt_neox"
 
-/// One tensor of a foreign file: our tensors, stacked along their first axis, then transposed if set.
+/// One tensor of a foreign file: our tensors, stacked along their first axis, then transposed if set. Where
+/// there are `rows`, row r of ours is row rows[r] of theirs.
 struct ForeignTensor {
     std::string name;
     std::vector<std::string> parts;
     bool transposed = false;
+    std::vector<std::size_t> rows = {};
 };
 
 /// The naming of a file, with the prefix of all names but the head's ("", "transformer." or "model."), and
@@ -37,8 +40,9 @@ struct FoundNaming {
 
 /// Every tensor of a stack in a naming, in the order in which files hold them; the first is the embedding.
 std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNaming& naming);
-/// The name of the token embedding.
+/// The names of the token embedding and of the head that is not tied to it.
 std::string embedding_name(const FoundNaming& naming);
+std::string head_name(const FoundNaming& naming);
 /// How a naming's own classes write it.
 FoundNaming as_written(Naming naming);
 

@@ -30,6 +30,24 @@ constexpr KeyHelp kRows[] = {
      "Learned: a vector added to the embedding.\nRoPE: q and k rotated by pos·base^(−2i/d_h), pairs (i, i + "
      "d_h/2); the head width must be even."},
     {"stack.rope_base", "Base of the angles pos·base^(−2i/d_h)."},
+    {"stack.rope_fraction",
+     "Share of a head's pairs that RoPE turns, the first ones, as if the head had only these (GPT-NeoX: "
+     "1/4); the "
+     "others keep their place."},
+    {"stack.rope_scaling.kind",
+     "How the frequencies base^(−2i/d_h) are changed for long contexts.\nLinear: all divided by the "
+     "factor.\nLlama3: the slow ones divided, the fast ones kept, a line between (LLaMA 3.1).\nYaRN: the "
+     "same "
+     "over the pairs, and cosines and sines are multiplied by the attention factor."},
+    {"stack.rope_scaling.factor", "What slow frequencies are divided by."},
+    {"stack.rope_scaling.original_context", "Tokens of the context before it was extended (llama3, yarn)."},
+    {"stack.rope_scaling.low_frequency",
+     "Llama3: a frequency that turns fewer times than this in the original context is divided."},
+    {"stack.rope_scaling.high_frequency", "Llama3: one that turns more often than this is kept."},
+    {"stack.rope_scaling.beta_fast", "YaRN: turns in the original context from which a frequency is kept."},
+    {"stack.rope_scaling.beta_slow", "YaRN: turns below which it is divided."},
+    {"stack.rope_scaling.attention_factor",
+     "YaRN: multiplies cosines and sines; 0 is 0.1·ln(factor) + 1, or 1 for a factor below 1."},
     {"stack.tied_head", "The head's matrix is the token embedding's."},
     {"stack.causal", "A token attends to itself and to earlier tokens only. Off: to all of the sequence."},
     {"stack.layout",

@@ -13,6 +13,7 @@ constexpr const char* kBlocks[] = {"gpt2", "llama"};
 constexpr const char* kActivations[] = {"gelu_tanh", "gelu_erf", "relu", "silu", "swiglu"};
 constexpr const char* kInputs[] = {"tokens", "patches"};
 constexpr const char* kPositions[] = {"learned", "rope", "none"};
+constexpr const char* kRopeScalings[] = {"off", "linear", "llama3", "yarn"};
 constexpr const char* kLayouts[] = {"serial", "parallel"};
 constexpr const char* kLnsForms[] = {"factor", "gamma"};
 constexpr const char* kFinalNorms[] = {"auto", "on", "off"};
@@ -39,6 +40,10 @@ std::span<const char* const> words_of<StackInput>() {
 template <>
 std::span<const char* const> words_of<Position>() {
     return kPositions;
+}
+template <>
+std::span<const char* const> words_of<RopeScalingKind>() {
+    return kRopeScalings;
 }
 template <>
 std::span<const char* const> words_of<Layout>() {
@@ -119,6 +124,17 @@ void list_fields(Fields& f, StackSpec& s) {
     f.choice("attention_bias", s.attention_bias);
     f.choice("position", s.position);
     f.real("rope_base", s.rope_base, kPositive);
+    f.real("rope_fraction", s.rope_fraction, RealRange{0, 1, true});
+    f.group("rope_scaling", [&] {
+        f.choice("kind", s.rope_scaling.kind);
+        f.real("factor", s.rope_scaling.factor, kPositive);
+        f.integer("original_context", s.rope_scaling.original_context, 1, 1 << 24);
+        f.real("low_frequency", s.rope_scaling.low_frequency, kPositive);
+        f.real("high_frequency", s.rope_scaling.high_frequency, kPositive);
+        f.real("beta_fast", s.rope_scaling.beta_fast, kPositive);
+        f.real("beta_slow", s.rope_scaling.beta_slow, kPositive);
+        f.real("attention_factor", s.rope_scaling.attention_factor, {0});
+    });
     f.flag("tied_head", s.tied_head);
     f.flag("causal", s.causal);
     f.choice("layout", s.layout);
@@ -202,6 +218,16 @@ void validate(const StackSpec& s) {
         throw InputError("stack.position",
                          "rope rotates pairs, but the head width is odd (" + std::to_string(s.d_head()) + ")",
                          "an even d_model / heads, or learned, none");
+    if (s.position == Position::Rope && s.rotary_pairs() < 1)
+        throw InputError("stack.rope_fraction",
+                         "no pair of a head of " + std::to_string(s.d_head()) + " turns",
+                         "at least " + std::to_string(2.0 / s.d_head()));
+    const RopeScaling& scaling = s.rope_scaling;
+    if (scaling.kind == RopeScalingKind::Llama3 && scaling.low_frequency >= scaling.high_frequency)
+        throw InputError("stack.rope_scaling.low_frequency", "is not below stack.rope_scaling.high_frequency",
+                         "less than it");
+    if (scaling.kind == RopeScalingKind::Yarn && s.rope_base <= 1)
+        throw InputError("stack.rope_base", "yarn divides by its logarithm", "more than 1");
     if (s.of_images()) {
         if (s.image.size % s.image.patch != 0)
             throw InputError("stack.image.patch",

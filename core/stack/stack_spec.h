@@ -17,6 +17,7 @@ enum class StackInput { Tokens, Patches };
 enum class Position { Learned, Rope, None };
 enum class Layout { Serial, Parallel };
 enum class LnsForm { Factor, Gamma };
+enum class RopeScalingKind { Off, Linear, Llama3, Yarn };
 enum class FinalNorm { Auto, On, Off };
 enum class QkNorm { Off, Head, Full };
 enum class AttentionBias { Auto, On, Off, Qkv };
@@ -34,6 +35,19 @@ struct GpasSpec {
     bool learnable = true;
     double clip = 0;  ///< norm at which the gates' own gradient is clipped; 0 = off
     bool operator==(const GpasSpec&) const = default;
+};
+
+/// How the frequencies of rotary positions are changed for contexts longer than those of the pretraining
+/// (core/model/rope_table.h has the formulas).
+struct RopeScaling {
+    RopeScalingKind kind = RopeScalingKind::Off;
+    double factor = 1;
+    int original_context = 8192;           ///< tokens, of the pretraining (llama3, yarn)
+    double low_frequency = 1;              ///< llama3: below this many turns in it, divided by the factor
+    double high_frequency = 4;             ///< llama3: from this many on, kept
+    double beta_fast = 32, beta_slow = 1;  ///< yarn: the same, interpolated over the pairs between
+    double attention_factor = 0;           ///< yarn: of cosines and sines; 0: 0.1·ln(factor) + 1, at least 1
+    bool operator==(const RopeScaling&) const = default;
 };
 
 struct InitSpec {
@@ -85,6 +99,8 @@ struct StackSpec {
     AttentionBias attention_bias = AttentionBias::Auto;  ///< of attention's maps; Auto: as `bias`
     Position position = Position::Learned;
     double rope_base = 10000;
+    double rope_fraction = 1;  ///< share of a head's pairs that turn, the first ones
+    RopeScaling rope_scaling;
     bool tied_head = false;
     bool causal = true;
     Layout layout = Layout::Serial;
@@ -109,6 +125,8 @@ struct StackSpec {
     std::vector<LayerOverride> layers;
 
     int d_head() const { return d_model / heads; }
+    /// Pairs of a head that rotary positions turn.
+    int rotary_pairs() const { return static_cast<int>(d_head() * rope_fraction / 2); }
     bool qkv_bias() const {
         return attention_bias == AttentionBias::Auto ? bias : attention_bias != AttentionBias::Off;
     }

@@ -28,13 +28,18 @@ MODELS = {
     "GPTJ": dict(n_embd=32, n_layer=2, n_head=4, vocab_size=40, n_positions=32, rotary_dim=4, resid_pdrop=0.0,
                  attn_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=1),
 }
+SCALED = {"llama3": dict(factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16),
+          "yarn": dict(factor=4.0, original_max_position_embeddings=8), "linear": dict(factor=2.5)}
+for kind, rope in SCALED.items():
+    MODELS["Llama " + kind] = {**SMALL, "rope_parameters": {"rope_type": kind, "rope_theta": 10000.0, **rope}}
 SCHEMES = {"Olmo2": "output", "Gemma2": "peri"}
 
 
 def model_of(name, attention="sdpa"):
     torch.manual_seed(0)
-    config = getattr(transformers, name + "Config")(**MODELS[name], attn_implementation=attention)
-    kind = getattr(transformers, name + ("LMHeadModel" if name == "GPT2" else "ForCausalLM"))
+    family = name.split()[0]
+    config = getattr(transformers, family + "Config")(**MODELS[name], attn_implementation=attention)
+    kind = getattr(transformers, family + ("LMHeadModel" if name == "GPT2" else "ForCausalLM"))
     return kind(config)
 
 
@@ -79,6 +84,19 @@ def test_models(tmp_path, name, attention):
     assert structure.sizes["vocab"] == 40 and "other" not in run.probes.updates.labels["groups"]
 
 
+def frequencies_in_float64(config, count):
+    kind = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
+    if kind == "default":
+        return 10000.0 ** -(torch.arange(count, dtype=torch.float64) / count)
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+    narrow = torch.float, torch.float32
+    torch.float = torch.float32 = torch.float64
+    try:
+        return ROPE_INIT_FUNCTIONS[kind](config, "cpu")[0]
+    finally:
+        torch.float, torch.float32 = narrow
+
+
 @contextlib.contextmanager
 def in_float64(model):
     """transformers rounds norms, angles and probabilities to float32 whatever the weights are: not here."""
@@ -93,8 +111,7 @@ def in_float64(model):
     torch.nn.functional.softmax = lambda x, dim=None, dtype=None: softmax(x, dim=dim)
     for module in model.modules():
         if isinstance(getattr(module, "inv_freq", None), torch.Tensor):
-            count = len(module.inv_freq)
-            module.inv_freq = 10000.0 ** -(torch.arange(count, dtype=torch.float64) / count)
+            module.inv_freq = frequencies_in_float64(model.config, len(module.inv_freq))
     try:
         yield
     finally:
@@ -102,7 +119,7 @@ def in_float64(model):
 
 
 CLI = os.environ.get("NORMSCOPE_CLI")
-IMPORTED = ("GPT2", "Llama", "Qwen2", "Qwen3", "Mistral", "Olmo2", "Phi3")
+IMPORTED = ("GPT2", "Llama", "Qwen2", "Qwen3", "Mistral", "Olmo2", "Phi3", "GPTNeoX", *(f"Llama {kind}" for kind in SCALED))
 
 
 @pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
@@ -137,7 +154,11 @@ def test_files_of_transformers(tmp_path, name, dtype, tolerance):
 
 @pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
 @pytest.mark.parametrize("settings", [["stack.block=gpt2"], ["stack.block=llama", "stack.kv_heads=2"],
-                                      ["stack.block=llama", "stack.attention_bias=on"]])
+                                      ["stack.block=llama", "stack.attention_bias=on"],
+                                      ["stack.block=llama", "stack.rope_scaling.kind=llama3",
+                                       "stack.rope_scaling.factor=4", "stack.rope_scaling.original_context=8"],
+                                      ["stack.block=llama", "stack.rope_scaling.kind=yarn", "stack.rope_scaling.factor=4",
+                                       "stack.rope_scaling.original_context=8", "stack.rope_scaling.attention_factor=1.3"]])
 def test_what_is_exported_loads_in_transformers(tmp_path, settings):
     run, folder = tmp_path / "run.h5", tmp_path / "model"
     folder.mkdir()

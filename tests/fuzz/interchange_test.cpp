@@ -270,15 +270,15 @@ class FuzzInterchange : public QObject {
 
     void damagedFiles_data() {
         QTest::addColumn<int>("seed");
-        const char* names[] = {"gpt2",     "nanogpt",         "llama", "llama tied",
-                               "llama2.c", "llama2.c untied", "llm.c", "llm.c bf16"};
-        for (int i = 0; i < 8; ++i) QTest::newRow(names[i]) << i;
+        const char* names[] = {"gpt2",  "nanogpt",    "llama",   "llama tied", "llama2.c", "llama2.c untied",
+                               "llm.c", "llm.c bf16", "gpt_neox"};
+        for (int i = 0; i < 9; ++i) QTest::newRow(names[i]) << i;
     }
     void damagedFiles() {
         QFETCH(int, seed);
         const ModelFile seeds[] = {sample::gpt2(true),  sample::gpt2(false),    sample::llama(false),
                                    sample::llama(true), sample::llama2_c(true), sample::llama2_c(false),
-                                   sample::llm_c(3),    sample::llm_c(5)};
+                                   sample::llm_c(3),    sample::llm_c(5),       sample::neox()};
         const ModelFile& whole = seeds[seed];
         Tally tally;
         read(whole, tally);

@@ -113,6 +113,39 @@ class ModelFileTest : public QObject {
                  double(sample::number(place(names, "transformer.h.1.attn.c_proj.weight"), 1 * 4 + 2)));
     }
 
+    void neoxOfHuggingFace() {
+        const ImportedModel m = imported(sample::neox());
+        QCOMPARE(m.format, "gpt_neox");
+        const StackSpec& s = m.recipe.stack;
+        QVERIFY(s.layout == Layout::Parallel && s.position == Position::Rope && !s.tied_head && s.bias &&
+                s.activation == Activation::GeluErf && s.norm.kind == NormKind::LayerNorm);
+        QCOMPARE(s.rope_fraction, 0.5);
+        const auto names = sample::neox_tensors();
+        const auto theirs = [&](const char* name, std::size_t i) {
+            return double(sample::number(place(names, name), i));
+        };
+        // q, k and v of each head are one after another. Entries 0 and 1 of a head turn as a pair there, 0
+        // and 2 here; v has no pairs.
+        constexpr std::size_t order[] = {0, 2, 1, 3};
+        for (std::size_t head = 0; head < 2; ++head)
+            for (std::size_t j = 0; j < 4; ++j) {
+                const std::size_t row = 4 * head + j, first = 12 * head;
+                QCOMPARE(
+                    at(m, "blocks.0.attn.wq", row, 5),
+                    theirs("gpt_neox.layers.0.attention.query_key_value.weight", (first + order[j]) * 8 + 5));
+                QCOMPARE(at(m, "blocks.0.attn.bk", row),
+                         theirs("gpt_neox.layers.0.attention.query_key_value.bias", first + 4 + order[j]));
+                QCOMPARE(
+                    at(m, "blocks.0.attn.wv", row, 1),
+                    theirs("gpt_neox.layers.0.attention.query_key_value.weight", (first + 8 + j) * 8 + 1));
+            }
+        QCOMPARE(at(m, "blocks.0.attn.wo", 3, 2), theirs("gpt_neox.layers.0.attention.dense.weight", 26));
+        QCOMPARE(at(m, "blocks.0.ffn.norm_in.bias", 2),
+                 theirs("gpt_neox.layers.0.post_attention_layernorm.bias", 2));
+        QCOMPARE(at(m, "blocks.0.ffn.b1", 4), theirs("gpt_neox.layers.0.mlp.dense_h_to_4h.bias", 4));
+        QCOMPARE(at(m, "head.weight", 6, 7), theirs("embed_out.weight", 55));
+    }
+
     void llamaOfHuggingFace() {
         for (const bool tied : {false, true}) {
             const ImportedModel m = imported(sample::llama(tied));
@@ -197,15 +230,19 @@ class ModelFileTest : public QObject {
         QTest::addColumn<QString>("names");
         const auto row = [](const char* name, bool llama, const char* what, const char* with,
                             const char* names) { QTest::newRow(name) << llama << what << with << names; };
-        row("rope scaling", true, "\"rope_scaling\":null", R"("rope_scaling":{"type":"linear","factor":2})",
-            "rope_scaling");
+        row("rope scaling", true, "\"rope_scaling\":null", R"("rope_scaling":{"type":"dynamic","factor":2})",
+            "rope_type");
         row("sliding window", true, "{", R"({"sliding_window":2,)", "narrower than the context");
         row("activation", true, "\"silu\"", "\"gelu\"", "hidden_act");
         row("head width", true, "{", R"({"head_dim":6,)", "head_dim");
         row("one bias", true, "{", R"({"attention_bias":true,)", "q_proj.bias");
         row("another family", true, "\"llama\"", "\"gemma\"", "model_type");
         row("unknown", true, "{", R"({"embedding_multiplier":12.0,)", "embedding_multiplier");
-        row("new rope", true, "{", R"({"rope_parameters":{"rope_type":"yarn"},)", "rope_type");
+        row("new rope", true, "{", R"({"rope_parameters":{"rope_type":"longrope","factor":2},)", "rope_type");
+        row("yarn without a factor", true, "{", R"({"rope_parameters":{"rope_type":"yarn"},)", "factor");
+        row("deepseek's yarn", true, "{",
+            R"({"rope_parameters":{"rope_type":"yarn","factor":4,"mscale":0.7,"mscale_all_dim":1},)",
+            "mscale");
         row("key twice", true, "{", R"({"vocab_size":7,)", "vocab_size");
         row("head count", true, "\"num_attention_heads\":2", "\"num_attention_heads\":3", "heads");
         row("no layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":0", "depth");

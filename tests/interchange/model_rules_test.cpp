@@ -248,10 +248,39 @@ class ModelRulesTest : public QObject {
             QCOMPARE(line_of(with_config(sample::llama(false), "\"rope_scaling\":null",
                                          std::string("\"rope_scaling\":") + scaling)),
                      "accepted");
-        const QString llama3 = line_of(with_config(sample::llama(false), "\"rope_scaling\":null",
-                                                   R"("rope_scaling":{"rope_type":"llama3","factor":8.0})"));
-        QVERIFY2(llama3.contains("rope_scaling: type \"llama3\"") && !llama3.contains("\\"),
-                 qPrintable(llama3));
+        const QString other = line_of(with_config(sample::llama(false), "\"rope_scaling\":null",
+                                                  R"("rope_scaling":{"rope_type":"longrope","factor":8.0})"));
+        QVERIFY2(other.contains("rope_scaling: rope_type: \"longrope\"") && !other.contains("\\"),
+                 qPrintable(other));
+    }
+
+    void scaledAnglesAreKeys_data() {
+        QTest::addColumn<QString>("object");
+        QTest::addColumn<RopeScaling>("scaling");
+        const auto row = [](const char* name, const char* object, const RopeScaling& scaling) {
+            QTest::newRow(name) << object << scaling;
+        };
+        row("linear", R"({"type":"linear","factor":2.5})", {RopeScalingKind::Linear, 2.5});
+        row("llama3",
+            R"({"rope_type":"llama3","factor":32.0,"low_freq_factor":2.0,"high_freq_factor":5.0,)"
+            R"("original_max_position_embeddings":16})",
+            {RopeScalingKind::Llama3, 32, 16, 2, 5});
+        row("of the context", R"({"rope_type":"llama3","factor":8.0})", {RopeScalingKind::Llama3, 8, 5});
+        row("yarn", R"({"type":"yarn","factor":4,"original_max_position_embeddings":3})",
+            {RopeScalingKind::Yarn, 4, 3});
+        row("yarn, all",
+            R"({"rope_type":"yarn","factor":4,"beta_fast":8,"beta_slow":2,"attention_factor":1.5,"truncate":true})",
+            {RopeScalingKind::Yarn, 4, 5, 1, 4, 8, 2, 1.5});
+    }
+    void scaledAnglesAreKeys() {
+        QFETCH(QString, object);
+        QFETCH(RopeScaling, scaling);
+        for (const char* const place : {"rope_scaling", "rope_parameters"}) {
+            const ModelFile file = with_config(sample::llama(false), "\"rope_scaling\":null",
+                                               "\"" + std::string(place) + "\":" + object.toStdString());
+            const RopeScaling found = imported(file).recipe.stack.rope_scaling;
+            QVERIFY2(found == scaling, place);
+        }
     }
 
     void newerPlaceOfTheRotaryBaseGoesBefore() {

@@ -120,6 +120,33 @@ ModelFile llama(bool tied) {
                 (tied ? "true}" : "false}")};
 }
 
+std::vector<std::pair<std::string, Shape>> neox_tensors() {
+    std::vector<std::pair<std::string, Shape>> all{{"gpt_neox.embed_in.weight", {7, 8}}};
+    const auto both = [&](const std::string& name, const Shape& shape) {
+        all.emplace_back(name + ".weight", shape);
+        all.emplace_back(name + ".bias", Shape{shape[0]});
+    };
+    const std::string layer = "gpt_neox.layers.0.";
+    both(layer + "input_layernorm", {8});
+    both(layer + "post_attention_layernorm", {8});
+    all.emplace_back(layer + "attention.bias", Shape{1, 1, 5, 5});  // the causal mask of older files
+    both(layer + "attention.query_key_value", {24, 8});
+    both(layer + "attention.dense", {8, 8});
+    both(layer + "mlp.dense_h_to_4h", {6, 8});
+    both(layer + "mlp.dense_4h_to_h", {8, 6});
+    both("gpt_neox.final_layer_norm", {8});
+    all.emplace_back("embed_out.weight", Shape{7, 8});
+    return all;
+}
+
+ModelFile neox() {
+    return {"folder/model.safetensors", safetensors(neox_tensors()),
+            R"({"model_type":"gpt_neox","hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,)"
+            R"("intermediate_size":6,"max_position_embeddings":5,"vocab_size":7,"hidden_act":"gelu",)"
+            R"("layer_norm_eps":1e-05,"rotary_pct":0.5,"rotary_emb_base":10000,"use_parallel_residual":true,)"
+            R"("tie_word_embeddings":false})"};
+}
+
 ModelFile llama2_c(bool tied) {
     ModelFile file{"folder/model.bin", {}, std::nullopt};
     for (int value : {8, 6, 2, 2, 1, tied ? 7 : -7, 5}) append(file.bytes, static_cast<std::int32_t>(value));

@@ -40,6 +40,9 @@ std::vector<std::pair<std::string, Shape>> gpt2_tensors(bool conv1d);
 /// vocabulary 7.
 ModelFile llama(bool tied);
 std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied);
+/// GPT-NeoX: width 8, 2 heads of 4 channels of which 2 turn, 1 layer, feed-forward width 6, vocabulary 7.
+ModelFile neox();
+std::vector<std::pair<std::string, Shape>> neox_tensors();
 /// llama2.c's first layout, the same sizes, context 5; every float is number(0, its index in the file).
 ModelFile llama2_c(bool tied);
 /// llm.c: GPT-2 of the sizes above, vocabulary padded from 5 to 8; version 3 (float32) or 5 (BF16).

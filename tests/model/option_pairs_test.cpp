@@ -48,6 +48,9 @@ StackSpec drawn(std::uint64_t seed) {
     s.branch_scale = any(random, std::vector{BranchScale::None, BranchScale::Scalar, BranchScale::Channel});
     s.embedding_norm = any(random, std::vector{true, false});
     s.logit_soft_cap = any(random, std::vector{0.0, 3.0});
+    // Angles that are scaled, with other amplitudes than 1.
+    s.rope_scaling = any(
+        random, std::vector<RopeScaling>{{}, {RopeScalingKind::Yarn, 4, 2}, {RopeScalingKind::Llama3, 4, 3}});
     s.residual_step = 0.7;
     s.temperature = 1.3;
     complete(s, kVocab);

@@ -62,6 +62,12 @@ def _stack(model, structure, context, unstated):
         if config is not None else None
     if isinstance(theta, (int, float)) and theta > 1:
         stack["rope_base"] = float(theta)
+    scaling = _rope_scaling(config, stack["context"], unstated)
+    if scaling:
+        stack["rope_scaling"] = scaling
+    fraction = _rotary_fraction(config)
+    if fraction != 1:
+        stack["rope_fraction"] = fraction
     head_dim = getattr(config, "head_dim", None)
     if isinstance(head_dim, int) and head_dim * structure.heads != structure.d_model:
         unstated.append(f"head_dim {head_dim}")
@@ -71,6 +77,34 @@ def _stack(model, structure, context, unstated):
         unstated.append("norms with the gain 1 + γ")
     _scheme(structure, stack, unstated)
     return stack
+
+
+def _rotary_fraction(config):
+    """The share of a head's entries that rotary positions turn."""
+    parameters = getattr(config, "rope_parameters", None) or {}
+    for value in (parameters.get("partial_rotary_factor"), getattr(config, "partial_rotary_factor", None),
+                  getattr(config, "rotary_pct", None)):
+        if isinstance(value, (int, float)) and 0 < value <= 1:
+            return float(value)
+    return 1.0
+
+
+def _rope_scaling(config, context, unstated):
+    """stack.rope_scaling of a configuration of transformers, or None."""
+    given = {**(getattr(config, "rope_scaling", None) or {}), **(getattr(config, "rope_parameters", None) or {})}
+    kind = given.get("rope_type") or given.get("type") or "default"
+    if kind == "default":
+        return None
+    names = {"factor": "factor", "original_max_position_embeddings": "original_context", "low_freq_factor": "low_frequency",
+             "high_freq_factor": "high_frequency", "beta_fast": "beta_fast", "beta_slow": "beta_slow",
+             "attention_factor": "attention_factor"}
+    if kind not in ("linear", "llama3", "yarn") or given.get("mscale") or given.get("truncate") is False:
+        unstated.append(f"rotary positions scaled by {kind}")
+        return None
+    original = getattr(config, "original_max_position_embeddings", None) or \
+        getattr(config, "max_position_embeddings", None) or context
+    return {"original_context": original, **{to: given[name] for name, to in names.items() if given.get(name) is not None},
+            "kind": kind}
 
 
 def _scheme(structure, stack, unstated):
