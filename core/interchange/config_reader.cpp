@@ -88,6 +88,7 @@ const std::vector<KnownConfigKey>& known_config_keys() {
         {"forced_eos_token_id", "sampling of text"},
         {"gradient_checkpointing", "memory of training"},
         {"hidden_dropout", "dropout, of training alone"},
+        {"classifier_dropout", "dropout, of training a classifier alone"},
         {"id2label", "names of classes"},
         {"initializer_range", "initialisation"},
         {"is_decoder", "of encoder and decoder models"},

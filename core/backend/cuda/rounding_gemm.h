@@ -11,8 +11,8 @@ namespace normscope::cuda {
 /// PrecisionPolicy::Pure the operands are of the format already, and the new C is rounded; under Autocast the
 /// copies round them, the product is rounded, and beta·C is added in float32.
 ///
-/// C is float32 in memory, as every tensor, so that results in 16 bits would have to be converted by another
-/// kernel: rounding in place costs no more.
+/// C is float32 in memory, so that results in 16 bits would have to be converted by another kernel: rounding
+/// in place costs no more. A training step under autocast has its tape in 16 bits instead (compact_ops.h).
 class RoundingGemm final : public GemmLibrary<float> {
   public:
     /// rounding: Bf16 or Fp16. `library` and `context` outlive this.

@@ -211,7 +211,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         return {{tape.wide, true}, {tape.narrow, true}, a.row_softmax};
     }
 
-    // Linear layers of R rows: y = x·Wᵀ + bias, dx = dy·W, dW += dyᵀ·x.
+    // Linear layers of R rows: y = x·Wᵀ + bias, dx = dy·W, dW = dyᵀ·x.
     void linear(int R, int out, int in, const std::uint16_t* x, const ShortLinear& w, std::uint16_t* y) {
         library_.multiply(kRounding<F>, {Form::Nt, R, out, in, {x, in}, {w.weight, in}, {y, out}, w.bias});
     }
