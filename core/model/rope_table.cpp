@@ -46,6 +46,7 @@ double amplitude(const RopeScaling& s) {
 
 std::vector<double> rope_frequencies(const StackSpec& spec) {
     const RopeScaling& s = spec.rope_scaling;
+    const YarnRamp ramp(spec);
     std::vector<double> frequencies(static_cast<std::size_t>(spec.d_head()) / 2);
     for (std::size_t i = 0; i < static_cast<std::size_t>(spec.rotary_pairs()); ++i) {
         const double pair = static_cast<double>(i), f = std::pow(spec.rope_base, -pair / spec.rotary_pairs());
@@ -60,7 +61,7 @@ std::vector<double> rope_frequencies(const StackSpec& spec) {
                 scaled = llama3_frequency(s, f);
                 break;
             case RopeScalingKind::Yarn: {
-                const double kept = YarnRamp(spec).kept(pair);
+                const double kept = ramp.kept(pair);
                 scaled = (1 - kept) * f / s.factor + kept * f;
             }
         }
