@@ -26,6 +26,12 @@ struct Numerics {
     double eps = 1e-5;         ///< of every norm, where none is raised (raise_eps)
 };
 
+/// What the coefficients of a whole pass are made of besides, fixed by the stack.
+struct PassRule {
+    int head_width;
+    double embedding_scale = 1;
+};
+
 /// Which coefficients enter the sum of one sub-layer, fixed by the stack. Offsets count into the parameters.
 struct CoefficientRule {
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -43,6 +49,7 @@ template <class T>
 struct PassCoefficients {
     T eps;              ///< of the norms on q and k; the others read Coefficients::eps
     T attention_scale;  ///< 1/(τ√d_h)
+    T embedding_scale;
 };
 
 /// The coefficients of one sub-layer; g its gate.
@@ -102,9 +109,11 @@ NORMSCOPE_SHARED_CODE SublayerCoefficients<T> sublayer_coefficients(const Coeffi
 }
 
 template <class T>
-NORMSCOPE_SHARED_CODE PassCoefficients<T> whole_pass_coefficients(const Numerics& numbers, int d_head) {
+NORMSCOPE_SHARED_CODE PassCoefficients<T> whole_pass_coefficients(const Numerics& numbers,
+                                                                  const PassRule& rule) {
     return {static_cast<T>(numbers.eps),
-            static_cast<T>(1.0 / (numbers.temperature * std::sqrt(static_cast<double>(d_head))))};
+            static_cast<T>(1.0 / (numbers.temperature * std::sqrt(static_cast<double>(rule.head_width)))),
+            static_cast<T>(rule.embedding_scale)};
 }
 
 }  // namespace normscope

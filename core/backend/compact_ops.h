@@ -22,7 +22,7 @@ struct CompactTape {
     std::uint16_t* input = nullptr;  ///< [R, d] u, the operand of the first product
     std::uint16_t* wide = nullptr;   ///< [R, AttentionShape::width()] queries, keys and values as the scores
                                      ///< read them; [R, d_ff] before the activation, or [R, 2·d_ff] (SwiGLU)
-    std::uint16_t* narrow = nullptr;  ///< [R, d] outputs of the heads; [R, d_ff] after the activation
+    std::uint16_t* narrow = nullptr;  ///< [R, d_q] outputs of the heads; [R, d_ff] after the activation
 };
 /// What the head keeps.
 struct CompactHead {
@@ -58,7 +58,7 @@ struct CompactFeedForward {
     Activation activation;
     int R, d, d_ff;
     ShortLinear first, second;
-    int wide() const { return activation == Activation::SwiGlu ? 2 * d_ff : d_ff; }
+    int wide() const { return is_gated(activation) ? 2 * d_ff : d_ff; }
 };
 /// Where the gradients of a linear layer go: the weight's is overwritten, the bias' (null: none) added to.
 template <class T>

@@ -48,16 +48,18 @@ struct NormRows {
     const T* beta;
 };
 
-/// How one attention map is built. q, k and v are consecutive in rows of d + 2·d_kv; head h reads the
+/// How one attention map is built. q, k and v are consecutive in rows of d_q + 2·d_kv; head h reads the
 /// key and value head h·kv_heads/heads.
 struct AttentionShape {
-    int d, heads, kv_heads, n;  ///< n: tokens a sequence
+    int d;  ///< of the rows that attention reads and writes
+    int heads, kv_heads, head_width;
+    int n;  ///< tokens a sequence
     bool causal;
     QkNorm qk_norm;
     NormKind norm;  ///< of q and k
-    int d_head() const { return d / heads; }
-    int d_kv() const { return d / heads * kv_heads; }
-    int width() const { return d + 2 * d_kv(); }
+    int d_q() const { return heads * head_width; }
+    int d_kv() const { return kv_heads * head_width; }
+    int width() const { return d_q() + 2 * d_kv(); }
 };
 
 /// W [out, in], its transpose [in, out] (null where LayerOps::prefers_transposed() is false or none was
@@ -71,9 +73,9 @@ struct LinearWeights {
 
 template <class T>
 struct AttentionWeights {
-    LinearWeights<T> qkv, out;  ///< [width, d] and [d, d]
-    const T *q_norm, *k_norm;   ///< [d_head], or [d] and [d_kv] (full); null without qk_norm
-    const T* angles;  ///< [n, d_head] cosines and sines (rope_table.h); null without rotary positions
+    LinearWeights<T> qkv, out;  ///< [width, d] and [d, d_q]
+    const T *q_norm, *k_norm;   ///< [head_width], or [d_q] and [d_kv] (full); null without qk_norm
+    const T* angles;  ///< [n, head_width] cosines and sines (rope_table.h); null without rotary positions
     const T* eps;
     const T* scale;  ///< of the scores
 };
@@ -82,10 +84,10 @@ struct AttentionWeights {
 template <class T>
 struct AttentionTape {
     T* qkv;  ///< [R, width] as the scores read it: q and k normalised and rotated
-    T* qk;   ///< [R, d + d_kv] q and k as projected, where norms read them; else null
+    T* qk;   ///< [R, d_q + d_kv] q and k as projected, where norms read them; else null
     NormStatistics<T> q_norm, k_norm;  ///< [R, heads] and [R, kv_heads], or [R] each (full)
     T* probabilities;  ///< [sequences, heads, n, n], zero where masked; null where row_softmax is not
-    T* mixed;          ///< [R, d] heads' outputs, before W^O
+    T* mixed;          ///< [R, d_q] heads' outputs, before W^O
     /// [sequences, heads, n, 2]: of each row its largest score and 1/Σ exp(scale·(score − largest)), which
     /// give its probabilities again; null where they are stored.
     T* row_softmax = nullptr;
@@ -112,7 +114,7 @@ class LayerOps {
     virtual int step_rows() const = 0;
     /// Whether attention with sequences of n tokens and heads of this size needs
     /// AttentionTape::probabilities; else a tape from which they are not read has row_softmax in their place.
-    virtual bool needs_probabilities(int /*n*/, int /*d_head*/) const { return true; }
+    virtual bool needs_probabilities(int /*n*/, int /*head_width*/) const { return true; }
 
 #define NORMSCOPE_OPERATION(name, parameters, names) virtual void name parameters = 0;
 #include "core/backend/layer_operations.inc"

@@ -56,7 +56,7 @@ PredictorPoints predictor_points(ClaimInput& input) {
     points.add(input.probe("fragility"), input.probe("mismatch"));
     points.from = "the stack";
     const StackSpec& spec = input.spec();
-    if (spec.d_model % (4 * spec.heads) == 0 && spec.d_ff % 2 == 0) {
+    if (spec.head_width == 0 && spec.d_model % (4 * spec.heads) == 0 && spec.d_ff % 2 == 0) {
         ClaimInput& half = input.variant("half as wide", [](StackSpec& s) {
             s.d_model /= 2;
             s.d_ff /= 2;

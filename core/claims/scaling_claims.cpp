@@ -246,7 +246,7 @@ double scale_slope(ClaimInput& stack, int sublayer, const std::vector<std::strin
 }
 
 void require_unbiased(const StackSpec& s) {
-    if (s.block != Block::Gpt2 || s.activation == Activation::SwiGlu)
+    if (s.block != Block::Gpt2 || is_gated(s.activation))
         throw NotMeasured("needs a GPT-2 block: other feed-forward maps have other tensors");
 }
 

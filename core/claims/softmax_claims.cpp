@@ -280,7 +280,7 @@ ClaimResult power_iterations(ClaimInput& input) {
 ClaimResult score_condition(ClaimInput& input) {
     const Tape<double>& tape = input.tape();
     const StackSpec& s = input.spec();
-    const int n = tape.length, dh = s.d_head(), width = s.d_model + 2 * s.d_kv();
+    const int n = tape.length, dh = s.d_head(), width = s.d_q() + 2 * s.d_kv();
     Worst worst;
     std::vector<double> all;
     for (int l = 0; l < s.depth; ++l) {
@@ -290,7 +290,7 @@ ClaimResult score_condition(ClaimInput& input) {
             rows.data(), n, width);
         for (int h = 0; h < s.heads; ++h) {
             const Matrix q = qkv.middleCols(h * dh, dh);
-            const Matrix k = qkv.middleCols(s.d_model + h * s.kv_heads / s.heads * dh, dh);
+            const Matrix k = qkv.middleCols(s.d_q() + h * s.kv_heads / s.heads * dh, dh);
             const double top = input.quantities().singular_values(q).front() *
                                input.quantities().singular_values(k).front() / std::sqrt(dh);
             const double kappa =

@@ -19,6 +19,8 @@ class ConfigReader {
     /// nullptr where the key is missing or null.
     const nlohmann::json* find(const std::string& key);
     bool has(const std::string& key) { return find(key) != nullptr; }
+    /// Whether the key is there, null or not.
+    bool states(const std::string& key) const { return object_.contains(key); }
     // Of the type asked for, else InputError; `otherwise` where the key is missing or null.
     int integer(const std::string& key, std::optional<int> otherwise = std::nullopt);
     double real(const std::string& key, double otherwise);

@@ -92,19 +92,42 @@ RopeScaling rope_scaling(ConfigReader& c, int original) {
     return scaling;
 }
 
-/// The rotary angles. Newer configurations have all about them in rope_parameters, which goes before.
-void read_rotation(ConfigReader& c, StackSpec& s, std::vector<std::string>& notes) {
+/// The frequencies of the layers that an object is about.
+void read_frequencies(ConfigReader& c, int original, StackSpec& s) {
+    s.rope_scaling = rope_scaling(c, original);
+    s.rope_fraction = c.real("partial_rotary_factor", s.rope_fraction);
+    s.rope_base = c.real("rope_theta", s.rope_base);
+}
+
+/// The rotary angles; `context` as the configuration states it. Newer configurations have all about them in
+/// rope_parameters, which goes before.
+void read_rotation(ConfigReader& c, int context, StackSpec& s, std::vector<std::string>& notes) {
     // GPT-NeoX' own words first.
     s.rope_fraction = c.real("partial_rotary_factor", c.real("rotary_pct", s.rope_fraction));
-    s.rope_base = c.real("rope_theta", c.real("rotary_emb_base", 10000));
-    const int original = c.integer("original_max_position_embeddings", s.context);
+    s.rope_base = c.real("rope_theta", c.real("rotary_emb_base", s.rope_base));
+    s.rope_local_base = c.real("rope_local_base_freq", s.rope_local_base);
+    const int original = c.integer("original_max_position_embeddings", context);
     for (const char* const key : {"rope_scaling", "rope_parameters"}) {
         const json* const object = c.find(key);
         if (!object) continue;
         ConfigReader inner(*object, c.where() + ": " + key);
-        s.rope_scaling = rope_scaling(inner, original);
-        s.rope_fraction = inner.real("partial_rotary_factor", s.rope_fraction);
-        s.rope_base = inner.real("rope_theta", s.rope_base);
+        const json* const full = inner.find("full_attention");
+        const json* const local = inner.find("sliding_attention");
+        if (full) {
+            ConfigReader of_full(*full, inner.where() + ": full_attention");
+            read_frequencies(of_full, original, s);
+            of_full.finish(notes);
+        }
+        if (local) {
+            ConfigReader of_local(*local, inner.where() + ": sliding_attention");
+            StackSpec other = s;
+            other.rope_base = s.rope_local_base;
+            read_frequencies(of_local, original, other);
+            if (other.rope_scaling.kind != RopeScalingKind::Off) of_local.reject("rope_type", "default");
+            s.rope_local_base = other.rope_base;
+            of_local.finish(notes);
+        }
+        if (!full && !local) read_frequencies(inner, original, s);
         inner.finish(notes);
     }
     const double turning = s.heads > 0 ? s.rope_fraction * s.d_head() : 0;
@@ -113,17 +136,70 @@ void read_rotation(ConfigReader& c, StackSpec& s, std::vector<std::string>& note
                  "a factor that gives an even number");
 }
 
-/// A sliding window that hides no token.
-void require_no_window(ConfigReader& c, int context) {
-    const bool used = c.flag("use_sliding_window", true);
-    if (const json* window = c.find("sliding_window"))
-        if (used && *window != false && !(window->is_number() && window->get<double>() >= context))
-            c.reject("sliding_window",
-                     json_text(*window) + " is narrower than the context " + std::to_string(context),
-                     "null, or at least the context");
-    if (const json* types = c.find("layer_types"))
-        for (const json& type : *types)
-            if (type != "full_attention") c.reject("layer_types", "a list of full_attention");
+/// The layers with a sliding window, by layer_types, or where that is missing by the family's rule: of
+/// Gemma 2 every other layer from the first, of Gemma 3 all but every sixth, of Qwen 2 from
+/// max_window_layers on, else all.
+std::vector<bool> windowed_layers(ConfigReader& c, const std::string& type, int depth) {
+    const int pattern = c.integer("sliding_window_pattern", c.integer("_sliding_window_pattern", 6)),
+              from = c.integer("max_window_layers", 0);
+    const json* types = c.find("layer_types");
+    if (types && (!types->is_array() || types->size() != static_cast<std::size_t>(depth)))
+        c.reject("layer_types", "a list of " + std::to_string(depth) + " words");
+    std::vector<bool> windowed;
+    for (int l = 0; l < depth; ++l) {
+        if (types) {
+            const json& word = (*types)[static_cast<std::size_t>(l)];
+            if (word != "full_attention" && word != "sliding_attention")
+                c.reject("layer_types", "a list of full_attention, sliding_attention");
+            windowed.push_back(word == "sliding_attention");
+        } else if (type == "gemma2") {
+            windowed.push_back(l % 2 == 0);
+        } else if (type == "gemma3_text") {
+            windowed.push_back(pattern < 1 || (l + 1) % pattern != 0);
+        } else {
+            windowed.push_back(l >= from);
+        }
+    }
+    return windowed;
+}
+
+/// Sliding windows: the context becomes the window where that is narrower, for within it nothing is hidden.
+/// In Gemma 3 the same layers have the local base of rotary positions.
+void read_windows(ConfigReader& c, const std::string& type, StackSpec& s, std::vector<std::string>& notes) {
+    const bool used = c.flag("use_sliding_window", type.rfind("qwen", 0) != 0);
+    const std::vector<bool> windowed = windowed_layers(c, type, s.depth);
+    const auto layers = std::count(windowed.begin(), windowed.end(), true);
+    const json* window = c.find("sliding_window");
+    if (window && *window != false && used && layers > 0) {
+        if (!window->is_number_unsigned() || *window < 1)
+            c.reject("sliding_window", "null, or a whole number");
+        if (*window < s.context) {
+            notes.push_back("sliding_window " + json_text(*window) + " of " + std::to_string(layers) +
+                            " layers: the context is shortened to it from " + std::to_string(s.context) +
+                            "; within it, it hides no token");
+            s.context = window->get<int>();
+        }
+    }
+    if (type != "gemma3_text" || layers == 0) return;
+    for (s.rope_global_every = 2; s.rope_global_every <= s.depth + 1; ++s.rope_global_every) {
+        bool same = true;
+        for (int l = 0; l < s.depth; ++l)
+            same = same && s.local_rotation(l) == windowed[static_cast<std::size_t>(l)];
+        if (same) return;
+    }
+    c.reject("layer_types", "a list with every k-th layer full_attention, the others sliding_attention");
+}
+
+/// The width of a head: as stated, or as the tensor has it.
+void read_head_width(ConfigReader& c, const Safetensors& file, const std::string& layer, StackSpec& s) {
+    if (s.heads <= 0) return;
+    const auto heads = static_cast<std::size_t>(s.heads);
+    int width = 0;
+    const SafetensorsEntry* query = file.find(layer + "self_attn.q_proj.weight");
+    if (query && query->shape.size() == 2 && query->shape[0] < (1u << 24) && query->shape[0] % heads == 0)
+        width = static_cast<int>(query->shape[0] / heads);
+    width = c.integer("head_dim", width);
+    if (width * s.heads != s.d_model) s.head_width = width;
 }
 
 /// Biases as the tensors have them, where the configuration leaves that open.
@@ -142,18 +218,49 @@ void read_biases(ConfigReader& c, const Safetensors& file, const std::string& la
         c.reject("attention_bias", "an output bias alone cannot be expressed", "biases of q, k and v too");
 }
 
-/// LLaMA and its relatives, which differ in biases, norms of q and k, where the norms are placed, and fused
-/// matrices.
-StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetensors& file,
+/// The gate's function. The first files of Gemma name GELU where its tanh form was meant.
+Activation gated_activation(ConfigReader& c, bool gemma) {
+    const std::string legacy = c.text("hidden_act", gemma ? "gelu_pytorch_tanh" : "silu");
+    const std::string word = c.text("hidden_activation", legacy);
+    if (word == "silu" || word == "swish") return Activation::SwiGlu;
+    if (word == "gelu_pytorch_tanh" || word == "gelu_new" || (gemma && word == "gelu"))
+        return Activation::GeGlu;
+    c.reject(c.has("hidden_activation") ? "hidden_activation" : "hidden_act",
+             "silu, swish, gelu_pytorch_tanh");
+}
+
+/// What Gemma's configurations have besides those of LLaMA.
+void read_gemma(ConfigReader& c, const std::string& type, FoundNaming& found, StackSpec& s) {
+    found.plus_gain = 1;
+    s.embedding_scale = std::sqrt(static_cast<double>(s.d_model));
+    if (type == "gemma") return;
+    s.scheme = Scheme::Peri;
+    // Where Gemma 2's are missing, other programs take 50 and 30.
+    for (const char* const cap : {"attn_logit_softcapping", "final_logit_softcapping"})
+        if (type == "gemma2" && !c.states(cap)) c.reject(cap, "is missing", "null, or a number");
+    c.only("attn_logit_softcapping", nullptr);
+    s.logit_soft_cap = c.real("final_logit_softcapping", 0);
+    c.only("use_bidirectional_attention", false);
+    const double scalar = c.real("query_pre_attn_scalar", 256);
+    if (!(scalar > 0)) c.reject("query_pre_attn_scalar", "a positive number");
+    s.temperature = std::sqrt(scalar / s.d_head());
+}
+
+/// LLaMA and its relatives, which differ in biases, norms of q and k, where the norms are placed, fused
+/// matrices, and by Gemma's rules.
+StackSpec llama_stack(ConfigReader& c, FoundNaming& found, const Safetensors& file,
                       std::vector<std::string>& notes) {
     const std::string type = c.text("model_type", "llama");
-    constexpr const char* kTypes[] = {"llama", "mistral", "qwen2", "qwen3", "olmo2", "phi3"};
+    constexpr const char* kTypes[] = {"llama", "mistral", "qwen2",  "qwen3",      "olmo2",
+                                      "phi3",  "gemma",   "gemma2", "gemma3_text"};
+    const bool gemma = type.rfind("gemma", 0) == 0;
     if (std::none_of(std::begin(kTypes), std::end(kTypes), [&](const char* known) { return type == known; }))
-        c.reject("model_type", "llama, mistral, qwen2, qwen3, olmo2, phi3, gpt2, gpt_neox");
+        c.reject("model_type",
+                 "llama, mistral, qwen2, qwen3, olmo2, phi3, gemma, gemma2, gemma3_text, gpt2, gpt_neox");
     c.only("pretraining_tp", 1);
-    if (c.text("hidden_act", "silu") != "swish") c.only("hidden_act", "silu");
     StackSpec s;
     apply_block_preset(s, Block::Llama);
+    s.activation = gated_activation(c, gemma);
     s.depth = c.integer("num_hidden_layers");
     s.d_model = c.integer("hidden_size");
     s.heads = c.integer("num_attention_heads");
@@ -163,21 +270,23 @@ StackSpec llama_stack(ConfigReader& c, const FoundNaming& found, const Safetenso
         c.integer(c.has("max_position_embeddings") ? "max_position_embeddings" : "max_sequence_length");
     s.vocab = c.integer("vocab_size");
     s.norm.eps = c.real("rms_norm_eps", type == "olmo2" || type == "phi3" ? 1e-5 : 1e-6);
-    read_rotation(c, s, notes);
+    const std::string layer = found.prefix + "layers.0.";
+    read_head_width(c, file, layer, s);
+    if (gemma) read_gemma(c, type, found, s);
+    if (type == "gemma3_text") s.rope_base = 1e6;
+    const int context = s.context;  // before windows shorten it
+    read_windows(c, type, s, notes);
+    read_rotation(c, context, s, notes);
     if (found.fused && s.rope_fraction != 1)
         c.reject("partial_rotary_factor", "of one matrix for q, k and v is not expressed", "1");
-    require_no_window(c, s.context);
-    const std::string layer = found.prefix + "layers.0.";
     read_biases(c, file, layer, type == "qwen2", s);
-    s.tied_head = c.flag("tie_word_embeddings", false);
-    if (s.heads > 0 && c.integer("head_dim", s.d_model / s.heads) != s.d_model / s.heads)
-        c.reject("head_dim", "hidden_size / num_attention_heads");
+    s.tied_head = c.flag("tie_word_embeddings", gemma);
     if (type == "olmo2") s.scheme = Scheme::Output;
     if (const SafetensorsEntry* norm = file.find(layer + "self_attn.q_norm.weight"))
-        s.qk_norm = norm->shape == std::vector{static_cast<std::size_t>(s.d_model)} && s.heads != 1
+        s.qk_norm = norm->shape == std::vector{static_cast<std::size_t>(s.d_q())} && s.heads != 1
                         ? QkNorm::Full
                         : QkNorm::Head;
-    else if (type == "olmo2" || type == "qwen3")
+    else if (type == "olmo2" || type == "qwen3" || type == "gemma3_text")
         s.qk_norm = type == "olmo2" ? QkNorm::Full : QkNorm::Head;
     if (s.rope_fraction != 1 && s.qk_norm != QkNorm::Off)
         c.reject("partial_rotary_factor", "next to norms of q and k is not expressed", "1");
@@ -201,7 +310,7 @@ StackSpec neox_stack(ConfigReader& c, const FoundNaming& found, const Safetensor
     s.activation = known_activation(c, "hidden_act", "gelu");
     s.layout = c.flag("use_parallel_residual", true) ? Layout::Parallel : Layout::Serial;
     s.rope_fraction = 0.25;
-    read_rotation(c, s, notes);
+    read_rotation(c, s.context, s, notes);
     c.flag("attention_bias", true);  // the tensors decide
     const std::string layer = found.prefix + "layers.0.attention.";
     const bool qkv = file.find(layer + "query_key_value.bias"), out = file.find(layer + "dense.bias");
@@ -250,7 +359,7 @@ StackSpec checked(StackSpec stack, const std::string& where) {
     }
 }
 
-StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found, const Safetensors& file,
+StackSpec stack_of_config(const std::string& json_text, FoundNaming& found, const Safetensors& file,
                           const std::string& where, std::vector<std::string>& notes) {
     const json object = strict_json(json_text, where);
     ConfigReader config(object, where);
@@ -302,6 +411,7 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
              {"num_hidden_layers", s.depth},
              {"num_attention_heads", s.heads},
              {"num_key_value_heads", s.kv_heads},
+             {"head_dim", s.d_head()},
              {"intermediate_size", s.d_ff},
              {"max_position_embeddings", s.context},
              {"vocab_size", s.vocab},

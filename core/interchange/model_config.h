@@ -12,10 +12,13 @@ namespace normscope {
 /// biases and whether the head is tied is taken from the tensors; a line in `notes` where the configuration
 /// states otherwise, and lines with the keys that have no effect or are unknown.
 ///
-/// A key that changes what the model computes in a way no recipe can express (scaled angles, a window that is
-/// narrower than the context, another activation) is rejected by name; so are unknown keys that may
+/// Sliding windows that are narrower than the context shorten it to the narrowest: within it they hide no
+/// token, which a line in `notes` states. In `found`, what is added to gains follows from the family.
+///
+/// A key that changes what the model computes in a way no recipe can express (caps of scores, other scaled
+/// angles, another activation) is rejected by name; so are unknown keys that may
 /// (ConfigReader::finish). InputError.
-StackSpec stack_of_config(const std::string& json_text, const FoundNaming& found, const Safetensors& file,
+StackSpec stack_of_config(const std::string& json_text, FoundNaming& found, const Safetensors& file,
                           const std::string& where, std::vector<std::string>& notes);
 
 /// The config.json with which other programs load a file of to_foreign(); `naming` is Gpt2, NanoGpt or Llama.

@@ -86,7 +86,7 @@ ImportedModel from_safetensors(ModelFiles model) {
     ImportedModel imported;
     imported.notes = std::move(model.notes);
     const Safetensors file = with_plain_names(model.tensors, path, imported.notes);
-    const auto found = find_naming(file);
+    auto found = find_naming(file);
     if (!found)
         throw InputError(
             path, "holds no tensors of a model that we know",

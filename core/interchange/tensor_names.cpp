@@ -47,6 +47,23 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& matrix, std::siz
     return out;
 }
 
+/// Adds to every number, in its own precision.
+void add(double value, StoredTensor& tensor) {
+    const auto each = [&](auto zero) {
+        using T = decltype(zero);
+        for (std::size_t at = 0; at + sizeof(T) <= tensor.bytes.size(); at += sizeof(T)) {
+            T number;
+            std::memcpy(&number, &tensor.bytes[at], sizeof number);
+            number += static_cast<T>(value);
+            std::memcpy(&tensor.bytes[at], &number, sizeof number);
+        }
+    };
+    if (tensor.type == StoredType::Float64)
+        each(0.0);
+    else
+        each(0.0f);
+}
+
 /// Row r of the result is row order[r], of `size` bytes each.
 std::vector<std::byte> rows_in_order(const std::vector<std::byte>& matrix, std::size_t size,
                                      const std::vector<std::size_t>& order) {
@@ -152,13 +169,16 @@ std::vector<ForeignTensor> neox_tensors(const StackSpec& s, const std::string& p
     return all;
 }
 
-std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& prefix, bool fused) {
+std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const FoundNaming& found) {
+    const std::string& prefix = found.prefix;
+    const bool fused = found.fused, before = sublayer_rule(s, 0, Sublayer::Attention).in.has_value(),
+               after = sublayer_rule(s, 0, Sublayer::Attention).out.has_value();
     std::vector<ForeignTensor> all{{prefix + "embed_tokens.weight", {"tok_emb"}, false}};
     for (int l = 0; l < s.depth; ++l) {
         const std::string theirs = prefix + "layers." + std::to_string(l) + ".",
                           ours = "blocks." + std::to_string(l) + ".";
         const auto norm = [&](const char* name, const std::string& to) {
-            all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false});
+            all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false, {}, found.plus_gain});
         };
         const auto linear = [&](const std::string& name, const std::string& sublayer,
                                 const std::vector<std::string>& ends, bool bias,
@@ -172,8 +192,7 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& 
             all.push_back(weight);
             if (bias) all.push_back(biases);
         };
-        const bool output = s.scheme == Scheme::Output;
-        if (!output) norm("input_layernorm", "attn.norm_in");
+        if (before) norm("input_layernorm", "attn.norm_in");
         if (fused)
             linear("self_attn.qkv_proj", "attn", {"q", "k", "v"}, s.qkv_bias());
         else
@@ -187,16 +206,17 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const std::string& 
             norm("self_attn.q_norm", "attn.q_norm");
             norm("self_attn.k_norm", "attn.k_norm");
         }
-        norm("post_attention_layernorm", output ? "attn.norm_out" : "ffn.norm_in");
+        norm("post_attention_layernorm", after ? "attn.norm_out" : "ffn.norm_in");
+        if (before && after) norm("pre_feedforward_layernorm", "ffn.norm_in");
         if (fused)
             linear("mlp.gate_up_proj", "ffn", {"_gate", "_up"}, s.bias);
         else
             for (const std::string which : {"gate", "up"})
                 linear("mlp." + which + "_proj", "ffn", {"_" + which}, s.bias);
         linear("mlp.down_proj", "ffn", {"_down"}, s.bias);
-        if (output) norm("post_feedforward_layernorm", "ffn.norm_out");
+        if (after) norm("post_feedforward_layernorm", "ffn.norm_out");
     }
-    all.push_back({prefix + "norm.weight", {"final_norm.weight"}, false});
+    all.push_back({prefix + "norm.weight", {"final_norm.weight"}, false, {}, found.plus_gain});
     if (!s.tied_head) all.push_back({"lm_head.weight", {"head.weight"}, false});
     return all;
 }
@@ -275,7 +295,7 @@ FoundNaming as_written(Naming naming) {
 }
 
 std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNaming& naming) {
-    if (naming.naming == Naming::Llama) return llama_tensors(stack, naming.prefix, naming.fused);
+    if (naming.naming == Naming::Llama) return llama_tensors(stack, naming);
     if (naming.naming == Naming::GptNeoX) return neox_tensors(stack, naming.prefix);
     if (naming.naming != Naming::Normscope)
         return gpt2_tensors(stack, naming.prefix, naming.naming == Naming::Gpt2);
@@ -287,7 +307,10 @@ std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNa
 
 bool expressible(const StackSpec& s, Naming naming) {
     if (naming == Naming::Normscope) return true;
-    if (naming == Naming::GptNeoX || s.rope_fraction != 1) return false;
+    if (naming == Naming::GptNeoX || s.rope_fraction != 1 || s.rope_global_every != 1 ||
+        s.embedding_scale != 1)
+        return false;
+    if (s.head_width > 0 && naming != Naming::Llama) return false;
     for (int l = 0; l < s.depth; ++l)
         for (const Sublayer kind : {Sublayer::Attention, Sublayer::FeedForward}) {
             const SublayerRule rule = sublayer_rule(s, l, kind);
@@ -305,8 +328,8 @@ bool expressible(const StackSpec& s, Naming naming) {
     if (naming == Naming::Llama)
         return s.norm.kind == NormKind::RmsNorm && s.activation == Activation::SwiGlu &&
                s.position == Position::Rope;
-    if (s.norm.kind != NormKind::LayerNorm || s.activation == Activation::SwiGlu ||
-        s.position != Position::Learned || s.kv_heads != s.heads)
+    if (s.norm.kind != NormKind::LayerNorm || is_gated(s.activation) || s.position != Position::Learned ||
+        s.kv_heads != s.heads)
         return false;
     // nanoGPT's feed-forward, eps and tied head are fixed; only its biases are a choice.
     return naming == Naming::Gpt2 ? s.bias
@@ -367,6 +390,7 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
         const std::size_t row =
             whole.bytes.size() / std::max<std::size_t>(1, untransposed.empty() ? 1 : untransposed[0]);
         if (!foreign.rows.empty()) whole.bytes = rows_in_order(whole.bytes, row, foreign.rows);
+        if (foreign.plus != 0) add(foreign.plus, whole);
         auto at = whole.bytes.begin();
         for (const std::string& part : foreign.parts) {
             const Shape& shape = shapes.at(part);

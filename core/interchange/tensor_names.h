@@ -22,20 +22,23 @@ enum class Naming {
 const char* naming_word(Naming naming);  ///< "normscope", "gpt2", "nanogpt", "llama", "gpt_neox"
 
 /// One tensor of a foreign file: our tensors, stacked along their first axis, then transposed if set. Where
-/// there are `rows`, row r of ours is row rows[r] of theirs.
+/// there are `rows`, row r of ours is row rows[r] of theirs. `plus` is added to every number of theirs.
 struct ForeignTensor {
     std::string name;
     std::vector<std::string> parts;
     bool transposed = false;
     std::vector<std::size_t> rows = {};
+    double plus = 0;
 };
 
-/// The naming of a file, with the prefix of all names but the head's ("", "transformer." or "model."), and
-/// whether q, k, v and the two halves of a gated map are one matrix each (Phi-3).
+/// The naming of a file, with the prefix of all names but the head's ("", "transformer." or "model."),
+/// whether q, k, v and the two halves of a gated map are one matrix each (Phi-3), and what is added to the
+/// norms' gains (1 in Gemma, which stores γ − 1).
 struct FoundNaming {
     Naming naming;
     std::string prefix;
     bool fused = false;
+    double plus_gain = 0;
 };
 
 /// Every tensor of a stack in a naming, in the order in which files hold them; the first is the embedding.

@@ -8,17 +8,13 @@ namespace normscope {
 namespace {
 
 AttentionShape shape_of(const StackSpec& s, const AttentionOffsets& at, int n) {
-    return {s.d_model, s.heads, s.kv_heads, n, s.causal, s.qk_norm, at.q_norm.kind};
+    return {s.d_model, s.heads, s.kv_heads, s.d_head(), n, s.causal, s.qk_norm, at.q_norm.kind};
 }
 
 template <class T>
 AttentionWeights<T> weights_of(const Pass<T>& pass, const AttentionOffsets& at) {
-    return {pass.linear(at.wqkv, at.bqkv),
-            pass.linear(at.wo, at.bo),
-            pass.at(at.q_norm.weight),
-            pass.at(at.k_norm.weight),
-            pass.angles,
-            &pass.whole->eps,
+    return {pass.linear(at.wqkv, at.bqkv), pass.linear(at.wo, at.bo), pass.at(at.q_norm.weight),
+            pass.at(at.k_norm.weight),     pass.angles_of(at),        &pass.whole->eps,
             &pass.whole->attention_scale};
 }
 
@@ -31,13 +27,13 @@ AttentionTape<T> tape_from(const SublayerTape<T>& tape, const AttentionShape& s,
     AttentionTape<T> from{};
     from.qkv = tape.qkv + row * static_cast<std::size_t>(s.width());
     if (tape.qk) {
-        from.qk = tape.qk + row * static_cast<std::size_t>(s.d + s.d_kv());
+        from.qk = tape.qk + row * static_cast<std::size_t>(s.d_q() + s.d_kv());
         from.q_norm = tape.q_norm.from(head ? row * static_cast<std::size_t>(s.heads) : row);
         from.k_norm = tape.k_norm.from(head ? row * static_cast<std::size_t>(s.kv_heads) : row);
     }
     if (tape.probabilities) from.probabilities = tape.probabilities + maps * n * n;
     if (tape.row_softmax) from.row_softmax = tape.row_softmax + 2 * maps * n;
-    from.mixed = tape.mixed + row * static_cast<std::size_t>(s.d);
+    from.mixed = tape.mixed + row * static_cast<std::size_t>(s.d_q());
     return from;
 }
 

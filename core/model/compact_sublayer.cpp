@@ -11,11 +11,11 @@ template <class T>
 CompactAttention<T> attention_of(const Pass<T>& p, const AttentionOffsets& at, Shard shard, int n,
                                  const SublayerTape<T>& tape) {
     const StackSpec& s = p.spec;
-    return {{s.d_model, s.heads, s.kv_heads, n, s.causal, s.qk_norm, at.q_norm.kind},
+    return {{s.d_model, s.heads, s.kv_heads, s.d_head(), n, s.causal, s.qk_norm, at.q_norm.kind},
             shard.sequences,
             p.short_linear(at.wqkv, at.bqkv),
             p.short_linear(at.wo, at.bo),
-            p.angles,
+            p.angles_of(at),
             &p.whole->attention_scale,
             tape.row_softmax};
 }
@@ -31,12 +31,12 @@ CompactFeedForward feed_forward_of(const Pass<T>& p, const FeedForwardOffsets& a
 template <class T>
 CompactParts compact_parts(const StackSpec& spec, const ParameterTable& table, const CompactOps<T>* compact,
                            int length) {
-    const AttentionShape shape{spec.d_model, spec.heads,   spec.kv_heads,    length,
-                               spec.causal,  spec.qk_norm, NormKind::RmsNorm};
+    const AttentionShape shape{spec.d_model, spec.heads,  spec.kv_heads, spec.d_head(),
+                               length,       spec.causal, spec.qk_norm,  NormKind::RmsNorm};
     const auto whole = [](std::size_t count) { return count % CompactOps<T>::kRow == 0; };
     const auto aligned = [&](std::size_t offset) { return offset == kAbsent || whole(offset); };
     if (!compact || !compact->takes(shape) || !whole(table.size())) return {};
-    for (const int columns : {spec.d_model, shape.width(), spec.d_ff})
+    for (const int columns : {spec.d_model, shape.d_q(), shape.width(), spec.d_ff})
         if (!whole(static_cast<std::size_t>(columns))) return {};
     for (std::size_t l = 0; l < table.attention.size(); ++l) {
         const AttentionOffsets& a = table.attention[l];

@@ -20,10 +20,6 @@ struct Buffers {
     T *pre, *activated;
 };
 
-bool gated(const StackSpec& spec) {
-    return spec.activation == Activation::SwiGlu;
-}
-
 }  // namespace
 
 template <class T>
@@ -35,8 +31,8 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
     T* pre = tape.pre + first * wide;
     T* activated = tape.activated + first * ff;
     pass.layers.linear(R, wide, d, u, pass.linear(at.w1, at.b1), pre);
-    if (gated(pass.spec))
-        pass.elementwise.swiglu(R, ff, pre, activated);
+    if (is_gated(pass.spec.activation))
+        pass.elementwise.gated(pass.spec.activation, R, ff, pre, activated);
     else
         pass.elementwise.activation(pass.spec.activation, static_cast<std::size_t>(R) * ff, pre, activated,
                                     tape.slope + first * ff);
@@ -61,8 +57,9 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     for (int i = 0; i < shard.directions; ++i) {
         const T* after = gradient.activated + i * piece;
         T* before = gradient.pre + i * wide_piece;
-        if (gated(pass.spec))
-            pass.elementwise.swiglu_vjp(rows, ff, tape.pre + first * wide, after, before);
+        if (is_gated(pass.spec.activation))
+            pass.elementwise.gated_vjp(pass.spec.activation, rows, ff, tape.pre + first * wide, after,
+                                       before);
         else
             pass.elementwise.multiply(piece, tape.slope + first * ff, after, before);
     }
@@ -86,8 +83,8 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
         const std::size_t rows = static_cast<std::size_t>(k) * m;
         const T* in = tangent.pre + rows * wide;
         T* out = tangent.activated + rows * ff;
-        if (gated(pass.spec))
-            pass.elementwise.swiglu_jvp(m, ff, tape.pre + first * wide, in, out);
+        if (is_gated(pass.spec.activation))
+            pass.elementwise.gated_jvp(pass.spec.activation, m, ff, tape.pre + first * wide, in, out);
         else
             pass.elementwise.multiply(static_cast<std::size_t>(m) * ff, tape.slope + first * ff, in, out);
     }

@@ -6,7 +6,7 @@
 namespace normscope {
 
 ParameterTable::ParameterTable(const StackSpec& s) {
-    const int d = s.d_model, d_kv = s.d_kv();
+    const int d = s.d_model, d_q = s.d_q(), d_kv = s.d_kv();
     if (s.of_images()) {
         embedded_tokens = 2;
         tok_emb = add("cls_tok", {d});
@@ -36,26 +36,28 @@ ParameterTable::ParameterTable(const StackSpec& s) {
 
         AttentionOffsets a;
         const std::string attn = layer + ".attn.";
-        a.wqkv = add(attn + "wq", {d, d}, l, 0);
+        a.wqkv = add(attn + "wq", {d_q, d}, l, 0);
         add(attn + "wk", {d_kv, d}, l, 0);
         add(attn + "wv", {d_kv, d}, l, 0);
         if (s.qkv_bias()) {
-            a.bqkv = add(attn + "bq", {d}, l, 0);
+            a.bqkv = add(attn + "bq", {d_q}, l, 0);
             add(attn + "bk", {d_kv}, l, 0);
             add(attn + "bv", {d_kv}, l, 0);
         }
-        a.wo = add(attn + "wo", {d, d}, l, 0);
+        a.wo = add(attn + "wo", {d, d_q}, l, 0);
         if (s.attention_out_bias()) a.bo = add(attn + "bo", {d}, l, 0);
         if (s.qk_norm != QkNorm::Off) {
             const bool each_head = s.qk_norm == QkNorm::Head;
-            a.q_norm = add_norm(attn + "q_norm", qk_norm_of(s), each_head ? s.d_head() : d, false, l, 0);
+            a.q_norm = add_norm(attn + "q_norm", qk_norm_of(s), each_head ? s.d_head() : d_q, false, l, 0);
             a.k_norm = add_norm(attn + "k_norm", qk_norm_of(s), each_head ? s.d_head() : d_kv, false, l, 0);
         }
+        if (s.position == Position::Rope && s.local_rotation(l))
+            a.angles = static_cast<std::size_t>(s.context) * static_cast<std::size_t>(s.d_head());
         norms(a, Sublayer::Attention);
 
         FeedForwardOffsets f;
         const std::string ffn = layer + ".ffn.";
-        const bool gated = s.activation == Activation::SwiGlu;
+        const bool gated = is_gated(s.activation);
         f.w1 = add(ffn + (gated ? "w_gate" : "w1"), {s.d_ff, d}, l, 1);
         if (gated) add(ffn + "w_up", {s.d_ff, d}, l, 1);
         if (s.bias) {
@@ -72,7 +74,7 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         }
         const int width = gated ? 2 * s.d_ff : s.d_ff;
         for (const LinearLayer& linear :
-             {LinearLayer{a.wqkv, d + 2 * d_kv, d}, {a.wo, d, d}, {f.w1, width, d}, {f.w2, d, s.d_ff}})
+             {LinearLayer{a.wqkv, d_q + 2 * d_kv, d}, {a.wo, d, d_q}, {f.w1, width, d}, {f.w2, d, s.d_ff}})
             linear_layers_.push_back(linear);
         attention.push_back(a);
         feed_forward.push_back(f);

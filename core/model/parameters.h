@@ -39,10 +39,11 @@ struct SublayerOffsets {
 };
 
 struct AttentionOffsets : SublayerOffsets {
-    std::size_t wqkv = kAbsent;  ///< wq, wk, wv are consecutive: [d + 2·d_kv, d]
+    std::size_t wqkv = kAbsent;  ///< wq, wk, wv are consecutive: [d_q + 2·d_kv, d]
     std::size_t bqkv = kAbsent;
     std::size_t wo = kAbsent, bo = kAbsent;
     NormOffsets q_norm, k_norm;  ///< on q and k: no bias
+    std::size_t angles = 0;      ///< where its rotary angles begin (rope_table.h)
 };
 
 struct FeedForwardOffsets : SublayerOffsets {

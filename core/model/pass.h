@@ -38,6 +38,7 @@ struct Pass {
     std::uint16_t* short_gradients = nullptr;      ///< of the blocks' matrices, there
     const std::uint16_t* short_weights = nullptr;  ///< CompactOps::prepare() of all parameters, there
 
+    const T* angles_of(const AttentionOffsets& at) const { return angles ? angles + at.angles : nullptr; }
     const T* at(std::size_t offset) const { return offset == kAbsent ? nullptr : parameters + offset; }
     LinearWeights<T> linear(std::size_t weight, std::size_t bias = kAbsent) const {
         return {parameters + weight, transposed ? transposed + weight : nullptr, at(bias)};

@@ -69,9 +69,11 @@ std::vector<double> rope_frequencies(const StackSpec& spec) {
     return frequencies;
 }
 
+namespace {
+
+/// One table of [context, d_h].
 template <class T>
-std::vector<T> rope_table(const StackSpec& spec) {
-    if (spec.position != Position::Rope) return {};
+std::vector<T> angles_of(const StackSpec& spec) {
     const auto width = static_cast<std::size_t>(spec.d_head()), half = width / 2;
     const std::vector<double> frequencies = rope_frequencies(spec);
     std::vector<T> table(static_cast<std::size_t>(spec.context) * width);
@@ -84,6 +86,21 @@ std::vector<T> rope_table(const StackSpec& spec) {
             table[t * width + half + i] = static_cast<T>(size * std::sin(angle));
         }
     }
+    return table;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<T> rope_table(const StackSpec& spec) {
+    if (spec.position != Position::Rope) return {};
+    std::vector<T> table = angles_of<T>(spec);
+    if (spec.rope_global_every == 1) return table;
+    StackSpec local = spec;
+    local.rope_base = spec.rope_local_base;
+    local.rope_scaling = {};
+    const std::vector<T> of_local = angles_of<T>(local);
+    table.insert(table.end(), of_local.begin(), of_local.end());
     return table;
 }
 template std::vector<float> rope_table<float>(const StackSpec&);

@@ -7,8 +7,10 @@
 
 namespace normscope {
 
-/// The angles of rotary positions, [context, d_h]: row t holds d_h/2 cosines, then d_h/2 sines, of t·f_i;
-/// computed in float64, then rounded to T. Empty where the stack has no rotary positions.
+/// The angles of rotary positions, [context, d_h] of the layers whose positions are global, followed by those
+/// of local layers where the stack has any (StackSpec::rope_global_every): row t holds d_h/2 cosines, then
+/// d_h/2 sines, of t·f_i; computed in float64, then rounded to T. Empty where the stack has no rotary
+/// positions.
 ///
 /// f_i = base^(−2i/d_h), d_h being twice the pairs that turn (StackSpec::rope_fraction; the others have f_i =
 /// 0 and the cosine 1), or with StackSpec::rope_scaling, w being the turns f·n/2π in n original tokens:
@@ -21,7 +23,7 @@ namespace normscope {
 template <class T>
 std::vector<T> rope_table(const StackSpec& spec);
 
-/// The f_i, [d_h/2].
+/// The f_i, [d_h/2], of the layers whose positions are global.
 std::vector<double> rope_frequencies(const StackSpec& spec);
 
 }  // namespace normscope

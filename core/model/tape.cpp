@@ -37,12 +37,12 @@ std::size_t layout_tape(Tape<T>& tape, const StackSpec& s, const std::vector<Sub
     TapeAllocator<T> cut(block);
     const std::size_t R = static_cast<std::size_t>(tape.rows()), d = static_cast<std::size_t>(s.d_model);
     const std::size_t n = static_cast<std::size_t>(tape.length), ff = static_cast<std::size_t>(s.d_ff);
-    const std::size_t d_kv = static_cast<std::size_t>(s.d_kv());
+    const std::size_t d_q = static_cast<std::size_t>(s.d_q()), d_kv = static_cast<std::size_t>(s.d_kv());
     const std::size_t ff_wide = static_cast<std::size_t>(feed_forward_width(s));
-    const bool swiglu = s.activation == Activation::SwiGlu, compact = contents.compact.sublayers;
+    const bool gated_map = is_gated(s.activation), compact = contents.compact.sublayers;
     T* const passing_f = contents.for_gradient ? cut.take(R * d) : nullptr;
     T* const passing_u = compact ? cut.take(R * d) : nullptr;
-    T* const passing_pre = contents.for_gradient && !swiglu && !compact ? cut.take(R * ff) : nullptr;
+    T* const passing_pre = contents.for_gradient && !gated_map && !compact ? cut.take(R * ff) : nullptr;
     tape.hidden.assign(rules.size() + 1, nullptr);
     tape.sublayers.assign(rules.size(), {});
     for (auto& h : tape.hidden) h = cut.take(R * d);
@@ -68,14 +68,14 @@ std::size_t layout_tape(Tape<T>& tape, const StackSpec& s, const std::vector<Sub
         if (compact) {
             const bool attention = i % 2 == 0;
             t.compact.input = cut.take_short(R * d);
-            t.compact.wide = cut.take_short(R * (attention ? d + 2 * d_kv : ff_wide));
-            t.compact.narrow = cut.take_short(R * (attention ? d : ff));
+            t.compact.wide = cut.take_short(R * (attention ? d_q + 2 * d_kv : ff_wide));
+            t.compact.narrow = cut.take_short(R * (attention ? d_q : ff));
             if (attention) t.row_softmax = cut.take(2 * map_rows);
         } else if (i % 2 == 0) {
-            t.qkv = cut.take(R * (d + 2 * d_kv));
+            t.qkv = cut.take(R * (d_q + 2 * d_kv));
             if (s.qk_norm != QkNorm::Off) {
                 const bool head = s.qk_norm == QkNorm::Head;
-                t.qk = cut.take(R * (d + d_kv));
+                t.qk = cut.take(R * (d_q + d_kv));
                 t.q_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.heads) : R);
                 t.k_norm = cut.statistics(true, head ? R * static_cast<std::size_t>(s.kv_heads) : R);
             }
@@ -83,11 +83,11 @@ std::size_t layout_tape(Tape<T>& tape, const StackSpec& s, const std::vector<Sub
                 t.probabilities = cut.take(map_rows * n);
             else
                 t.row_softmax = cut.take(2 * map_rows);
-            t.mixed = cut.take(R * d);
+            t.mixed = cut.take(R * d_q);
         } else {
-            t.pre = contents.for_gradient && !swiglu ? passing_pre : cut.take(R * ff_wide);
+            t.pre = contents.for_gradient && !gated_map ? passing_pre : cut.take(R * ff_wide);
             t.activated = cut.take(R * ff);
-            if (!swiglu) t.slope = cut.take(R * ff);
+            if (!gated_map) t.slope = cut.take(R * ff);
         }
     }
     tape.final_statistics = cut.statistics(has_final_norm(s), R);

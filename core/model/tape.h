@@ -16,7 +16,7 @@ namespace normscope {
 
 /// Columns of the feed-forward map's first GEMM: d_ff, or 2·d_ff where SwiGLU's gate and up run as one.
 inline int feed_forward_width(const StackSpec& spec) {
-    return spec.activation == Activation::SwiGlu ? 2 * spec.d_ff : spec.d_ff;
+    return is_gated(spec.activation) ? 2 * spec.d_ff : spec.d_ff;
 }
 
 /// Σ values, in order in float64.
@@ -79,13 +79,13 @@ struct SublayerTape {
     T* ungated = nullptr;  ///< [R, d] before a gate at the output or after the input norm
     NormStatistics<T> in{}, out{}, post{};  ///< [R] each
     // attention
-    T* qkv = nullptr;  ///< [R, d + 2·d_kv] as the scores read it: q and k normalised and rotated where the
+    T* qkv = nullptr;  ///< [R, d_q + 2·d_kv] as the scores read it: q and k normalised and rotated where the
                        /// < stack has them
-    T* qk = nullptr;   ///< [R, d + d_kv] q and k as projected, where norms read them
+    T* qk = nullptr;   ///< [R, d_q + d_kv] q and k as projected, where norms read them
     NormStatistics<T> q_norm{}, k_norm{};  ///< [R, heads] and [R, kv_heads] (qk_norm head) or [R] each (full)
     T* probabilities = nullptr;            ///< [B, H, n, n], zero where masked; null where row_softmax is not
     T* row_softmax = nullptr;              ///< [B, H, n, 2] (AttentionTape), where no probabilities are kept
-    T* mixed = nullptr;                    ///< [R, d] heads' outputs, before W^O
+    T* mixed = nullptr;                    ///< [R, d_q] heads' outputs, before W^O
     // feed-forward
     T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]
     T* activated = nullptr;  ///< [R, d_ff]

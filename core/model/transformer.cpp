@@ -193,8 +193,8 @@ void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadP
     to.sublayers.resize(*device_, rules_.size());
     const PassOps<T> of = ops();
     of.elementwise.pass_coefficients(static_cast<int>(rules_.size()), coefficient_rules_.data(),
-                                     spec_.d_head(), to.numerics.data(), parameters_.data(), to.whole.data(),
-                                     to.sublayers.data());
+                                     {spec_.d_head(), spec_.embedding_scale}, to.numerics.data(),
+                                     parameters_.data(), to.whole.data(), to.sublayers.data());
     if (!of.layers.prefers_transposed()) return;
     const auto& layers = table_.linear_layers();
     transposed.resize(*device_, table_.size());
@@ -220,6 +220,9 @@ void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch<T>& batch, Shard 
         p.layers.linear(R, d, width, batch.patches + row * width, p.linear(table_.patch_emb), projected);
         p.elementwise.axpby(count, nullptr, x, nullptr, projected, x);
     }
+    if (spec_.embedding_scale != 1)
+        p.elementwise.scale(static_cast<std::size_t>(shard.sequences * n) * d, &p.whole->embedding_scale, x,
+                            x);
     if (!table_.embedding_norm.present()) return;
     p.layers.norm_forward(
         p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
@@ -363,6 +366,8 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batc
             gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
             gradient_at(gradients, table_.embedding_norm.bias));
     }
+    if (spec_.embedding_scale != 1)
+        p.elementwise.scale(static_cast<std::size_t>(R) * d, &p.whole->embedding_scale, gradient, gradient);
     p.layers.embedding_vjp(shard.sequences, batch.length, d, batch.tokens + row, gradient,
                            table_.embedded_tokens, gradients + table_.tok_emb, spec_.context,
                            gradient_at(gradients, table_.pos_emb));

@@ -58,7 +58,7 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
     const StackSpec& s = input.model.spec();
     const auto D = static_cast<std::size_t>(s.depth), H = static_cast<std::size_t>(s.heads);
     const auto B = static_cast<std::size_t>(tape.sequences), n = static_cast<std::size_t>(tape.length);
-    const int d_head = s.d_head(), width = s.d_model + 2 * s.d_kv();
+    const int d_head = s.d_head(), d_q = s.d_q(), width = d_q + 2 * s.d_kv();
     const double scale = 1 / (input.model.numerics.temperature * std::sqrt(static_cast<double>(d_head)));
     const Averaged undefined{kNaN, kNaN};
     std::vector<Averaged> entropy(D * H, undefined), sink_mass(D * H, undefined);
@@ -70,7 +70,7 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         input.check_cancelled();
         const SublayerTape<T>& attention = tape.sublayers[2 * (at / H)];
         // Neighbouring heads share a key head where there are fewer of those.
-        const auto key = static_cast<std::size_t>(s.d_model) + head * s.kv_heads / H * d_head;
+        const auto key = static_cast<std::size_t>(d_q) + head * s.kv_heads / H * d_head;
         std::vector<double> sums;  // [B, kRowTerms]
         std::vector<T> scores;
         double most = 0, ratio = kNaN;
@@ -89,9 +89,9 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
             most = std::max(most, largest);
 
             const auto values = static_cast<std::size_t>(d_head);
-            const HostView<T> mixed = tape.view(attention.mixed + b * n * s.d_model, n * s.d_model);
+            const HostView<T> mixed = tape.view(attention.mixed + b * n * d_q, n * d_q);
             const double before = largest_row(rows.data() + key + s.d_kv(), n, values, width),
-                         after = largest_row(mixed.data() + head * values, n, values, s.d_model);
+                         after = largest_row(mixed.data() + head * values, n, values, d_q);
             finite = finite && std::isfinite(before) && std::isfinite(after);
             if (before > 0) ratio = std::fmax(ratio, after / before);
         }

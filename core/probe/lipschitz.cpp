@@ -87,9 +87,7 @@ std::string layers_text(const std::vector<int>& layers, int depth) {
 }  // namespace
 
 LipschitzPlan plan_lipschitz(const ProbeShape& s) {
-    const double d = s.d_model, length = s.length;
-    const double layer =
-        length * (2 * d * d + 2 * d * s.d_kv + double(s.feed_forward_maps) * d * s.d_ff + 2 * length * d);
+    const double length = s.length, layer = length * (s.layer_weights() + 2 * length * s.d_q);
     // Each map alone, the sub-layers once more, and the layer: three times the layer; a JVP or a VJP takes
     // about two forward passes.
     const auto cost = [&](const SearchEffort& e) {

@@ -88,10 +88,8 @@ namespace {
 /// Two Jacobians a layer in float64, each n·d directions through n tokens, and three norms of dense matrices.
 double paths_operations(const ProbeShape& s) {
     if (s.d_model > kPathsSize) return 0;
-    const double tokens = std::min(s.length, kPathsSize / s.d_model), size = tokens * s.d_model,
-                 d = s.d_model;
-    const double maps = 2 * d * d + 2 * d * s.d_kv + double(s.feed_forward_maps) * d * s.d_ff;
-    return s.depth * (8 * size * tokens * (maps + 2 * tokens * d) + 400 * size * size);
+    const double tokens = std::min(s.length, kPathsSize / s.d_model), size = tokens * s.d_model;
+    return s.depth * (8 * size * tokens * (s.layer_weights() + 2 * tokens * s.d_q) + 400 * size * size);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ int effective_rank_sequences(const StackSpec& spec, int sequences, int length) {
     const double m = std::min(length, spec.d_model), d = spec.d_model;
     const double rank = (2.0 * spec.depth + 1) * (4 * m + 2500) * m * m;
     const double layer =
-        d * (2 * d + 2 * spec.d_kv()) + (spec.activation == Activation::SwiGlu ? 3 : 2) * d * spec.d_ff;
+        2 * d * (spec.d_q() + spec.d_kv()) + (is_gated(spec.activation) ? 3 : 2) * d * spec.d_ff;
     const double passes = 6 * spec.depth * layer * length * sequences;
     return std::min(sequences,
                     std::max(2, static_cast<int>(std::min<double>(sequences, 0.25 * passes / rank))));

@@ -82,7 +82,7 @@ namespace {
 /// times.
 double weights_operations(const ProbeShape& s) {
     const double d = s.d_model, dense = std::min<double>(kDenseNormWidth, d);
-    const double weights = s.depth * (2 * d * d + 2 * d * s.d_kv + double(s.feed_forward_maps) * d * s.d_ff);
+    const double weights = s.depth * s.layer_weights();
     const double problems = s.depth * (4.0 + s.feed_forward_maps);
     return scalar_operations((s.part.matrices + s.part.sublayers) * weights) +
            s.part.matrices * (problems * (4 * dense + 2500) * dense * dense +

@@ -18,10 +18,16 @@ constexpr KeyHelp kRows[] = {
     {"stack.heads", "Attention heads H; they divide the width: d_h = d/H."},
     {"stack.kv_heads",
      "Key and value heads; they divide H. Query head h reads head ⌊h·kv/H⌋ (grouped-query attention)."},
+    {"stack.head_width",
+     "Width d_h of a head's queries, keys and values; auto is d/H. With another width all heads together are "
+     "H·d_h wide (Qwen 3, Gemma)."},
     {"stack.d_ff", "Width of the feed-forward map, usually 4·d (SwiGLU models take about 8·d/3)."},
     {"stack.context", "Tokens n of a sequence."},
     {"stack.vocab", "Tokens V of the vocabulary; auto is that of the data source."},
-    {"stack.activation", "φ of the feed-forward map W₂·φ(W₁·u).\nSwiGLU: W_d·(SiLU(W_g·u) ∘ W_u·u)."},
+    {"stack.activation",
+     "φ of the feed-forward map W₂·φ(W₁·u).\nSwiGLU: W_d·(SiLU(W_g·u) ∘ W_u·u).\nGeGLU: the same with GELU "
+     "in its "
+     "tanh form."},
     {"stack.bias", "Of every linear map, and the β of every norm."},
     {"stack.attention_bias",
      "Of attention's maps: auto = as stack.bias, on, off, or qkv: of q, k and v without the output's (Qwen "
@@ -48,6 +54,10 @@ constexpr KeyHelp kRows[] = {
     {"stack.rope_scaling.beta_slow", "YaRN: turns below which it is divided."},
     {"stack.rope_scaling.attention_factor",
      "YaRN: multiplies cosines and sines; 0 is 0.1·ln(factor) + 1, or 1 for a factor below 1."},
+    {"stack.rope_global_every",
+     "Layers whose number this divides have the base above; the others are local ones. 1: every layer (Gemma "
+     "3: 6)."},
+    {"stack.rope_local_base", "Base of the angles in local layers; their frequencies are not scaled."},
     {"stack.tied_head", "The head's matrix is the token embedding's."},
     {"stack.causal", "A token attends to itself and to earlier tokens only. Off: to all of the sequence."},
     {"stack.layout",
@@ -69,6 +79,9 @@ constexpr KeyHelp kRows[] = {
     {"stack.final_norm",
      "The norm before the head. Auto: on, except for GPT-2 blocks under post and deepnorm."},
     {"stack.embedding_norm", "A norm on the embedding before the first sub-layer."},
+    {"stack.embedding_scale",
+     "Multiplies the embedded tokens, positions included, before the first sub-layer and any norm (Gemma: "
+     "√d)."},
     {"stack.qk_norm",
      "A norm on q and k before RoPE: per head over d_h, or full over the whole projection (OLMo 2)."},
     {"stack.residual_step",

@@ -37,10 +37,10 @@ std::string binary_size(double bytes) {
 double kept_of_sequence(const StackSpec& s, int length, double scalar, bool probabilities = true,
                         const CompactParts& compact = {}) {
     const double n = length, narrow = compact.sublayers ? sizeof(std::uint16_t) : scalar;
-    const double d_ff = s.activation == Activation::SwiGlu ? 3.0 * s.d_ff : 2.0 * s.d_ff;
+    const double d_ff = is_gated(s.activation) ? 3.0 * s.d_ff : 2.0 * s.d_ff;
     const double inputs = compact.sublayers ? 2.0 * s.d_model : 0;
     const double maps = s.heads * n * (probabilities && !compact.sublayers ? n : 2.0);
-    const double layer = scalar * maps + narrow * n * (2.0 * s.d_model + 2.0 * s.d_kv() + d_ff + inputs);
+    const double layer = scalar * maps + narrow * n * (2.0 * s.d_q() + 2.0 * s.d_kv() + d_ff + inputs);
     return scalar * (2.0 * s.depth + 1) * n * s.d_model + s.depth * layer +
            (compact.head ? sizeof(std::uint16_t) : scalar) * n * s.vocab;
 }

@@ -10,7 +10,7 @@ namespace normscope {
 
 namespace {
 constexpr const char* kBlocks[] = {"gpt2", "llama"};
-constexpr const char* kActivations[] = {"gelu_tanh", "gelu_erf", "relu", "silu", "swiglu"};
+constexpr const char* kActivations[] = {"gelu_tanh", "gelu_erf", "relu", "silu", "swiglu", "geglu"};
 constexpr const char* kInputs[] = {"tokens", "patches"};
 constexpr const char* kPositions[] = {"learned", "rope", "none"};
 constexpr const char* kRopeScalings[] = {"off", "linear", "llama3", "yarn"};
@@ -116,6 +116,7 @@ void list_fields(Fields& f, StackSpec& s) {
     f.integer("d_model", s.d_model, 1, 65536);
     f.integer("heads", s.heads, 1, 4096);
     f.integer_or_auto("kv_heads", s.kv_heads, 1, 4096, follows("stack.heads", 1));
+    f.integer_or_auto("head_width", s.head_width, 1, 65536);
     f.integer_or_auto("d_ff", s.d_ff, 1, 1 << 20, follows("stack.d_model", kDefaultFeedForward));
     f.integer("context", s.context, 1, 1 << 20);
     f.integer_or_auto("vocab", s.vocab, 2, 1 << 24, follows("data"));
@@ -135,6 +136,8 @@ void list_fields(Fields& f, StackSpec& s) {
         f.real("beta_slow", s.rope_scaling.beta_slow, kPositive);
         f.real("attention_factor", s.rope_scaling.attention_factor, {0});
     });
+    f.integer("rope_global_every", s.rope_global_every, 1, 4096);
+    f.real("rope_local_base", s.rope_local_base, kPositive);
     f.flag("tied_head", s.tied_head);
     f.flag("causal", s.causal);
     f.choice("layout", s.layout);
@@ -147,6 +150,7 @@ void list_fields(Fields& f, StackSpec& s) {
     });
     f.choice("final_norm", s.final_norm);
     f.flag("embedding_norm", s.embedding_norm);
+    f.real("embedding_scale", s.embedding_scale, kPositive);
     f.choice("qk_norm", s.qk_norm);
     f.real("residual_step", s.residual_step, {0}, hot("Δt", &HotKnobs::residual_step));
     f.real("temperature", s.temperature, kPositive, hot("τ", &HotKnobs::temperature));
@@ -189,6 +193,7 @@ void apply_block_preset(StackSpec& s, Block block) {
     s.bias = !llama;
     s.position = llama ? Position::Rope : Position::Learned;
     s.rope_base = 10000;
+    s.rope_global_every = 1;
     s.tied_head = false;
     s.norm.kind = llama ? NormKind::RmsNorm : NormKind::LayerNorm;
     s.norm.eps = llama ? 1e-6 : 1e-5;
@@ -206,10 +211,10 @@ void complete(StackSpec& s, int source_vocab) {
 }
 
 void validate(const StackSpec& s) {
-    if (s.d_model % s.heads != 0)
+    if (s.head_width == 0 && s.d_model % s.heads != 0)
         throw InputError("stack.heads",
                          std::to_string(s.heads) + " does not divide d_model " + std::to_string(s.d_model),
-                         "divisors of d_model");
+                         "divisors of d_model, or a stack.head_width");
     if (s.heads % s.kv_heads != 0)
         throw InputError("stack.kv_heads",
                          std::to_string(s.kv_heads) + " does not divide heads " + std::to_string(s.heads),
@@ -217,7 +222,7 @@ void validate(const StackSpec& s) {
     if (s.position == Position::Rope && s.d_head() % 2 != 0)
         throw InputError("stack.position",
                          "rope rotates pairs, but the head width is odd (" + std::to_string(s.d_head()) + ")",
-                         "an even d_model / heads, or learned, none");
+                         "an even d_model / heads or stack.head_width, or learned, none");
     if (s.position == Position::Rope && s.rotary_pairs() < 1)
         throw InputError("stack.rope_fraction",
                          "no pair of a head of " + std::to_string(s.d_head()) + " turns",

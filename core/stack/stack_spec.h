@@ -12,7 +12,12 @@
 namespace normscope {
 
 enum class Block { Gpt2, Llama };
-enum class Activation { GeluTanh, GeluErf, Relu, Silu, SwiGlu };
+enum class Activation { GeluTanh, GeluErf, Relu, Silu, SwiGlu, GeGlu };
+/// Whether a feed-forward map is W_down(φ(g)∘u) of two projections g and u: φ is SiLU in SwiGLU and GELU in
+/// its tanh form in GeGLU.
+constexpr bool is_gated(Activation activation) {
+    return activation == Activation::SwiGlu || activation == Activation::GeGlu;
+}
 enum class StackInput { Tokens, Patches };
 enum class Position { Learned, Rope, None };
 enum class Layout { Serial, Parallel };
@@ -89,8 +94,9 @@ struct StackSpec {
     int depth = 12;  ///< layers; each is an attention sub-layer, then a feed-forward sub-layer
     int d_model = 64;
     int heads = 4;
-    int kv_heads = 0;  ///< 0: as many as heads
-    int d_ff = 0;      ///< 0: kDefaultFeedForward · d_model
+    int kv_heads = 0;    ///< 0: as many as heads
+    int head_width = 0;  ///< of queries, keys and values; 0: d_model / heads
+    int d_ff = 0;        ///< 0: kDefaultFeedForward · d_model
     int context = 64;
     int vocab = 0;  ///< 0: that of the data source
     Block block = Block::Gpt2;
@@ -101,6 +107,8 @@ struct StackSpec {
     double rope_base = 10000;
     double rope_fraction = 1;  ///< share of a head's pairs that turn, the first ones
     RopeScaling rope_scaling;
+    int rope_global_every = 1;       ///< layers whose number from 1 it does not divide are local ones:
+    double rope_local_base = 10000;  ///< their base; their frequencies are not scaled
     bool tied_head = false;
     bool causal = true;
     Layout layout = Layout::Serial;
@@ -110,6 +118,7 @@ struct StackSpec {
     NormSpec norm;  ///< every norm of the stack, wherever it is placed (scheme.h)
     FinalNorm final_norm = FinalNorm::Auto;
     bool embedding_norm = false;
+    double embedding_scale = 1;  ///< of the embedded rows, positions included, before any norm
     QkNorm qk_norm = QkNorm::Off;
     double residual_step = 1.0;  ///< Δt ([K] eq. 8)
     double temperature = 1.0;    ///< τ: scores are q·k/(τ√d_h)
@@ -124,7 +133,10 @@ struct StackSpec {
     int classes = 10;  ///< patches
     std::vector<LayerOverride> layers;
 
-    int d_head() const { return d_model / heads; }
+    int d_head() const { return head_width > 0 ? head_width : d_model / heads; }
+    /// Width of all heads together, which is d_model unless a head width is given.
+    int d_q() const { return head_width > 0 ? head_width * heads : d_model; }
+    bool local_rotation(int layer) const { return (layer + 1) % rope_global_every != 0; }
     /// Pairs of a head that rotary positions turn.
     int rotary_pairs() const { return static_cast<int>(d_head() * rope_fraction / 2); }
     bool qkv_bias() const {
@@ -134,7 +146,7 @@ struct StackSpec {
         return attention_bias == AttentionBias::Auto ? bias : attention_bias == AttentionBias::On;
     }
     bool of_images() const { return input == StackInput::Patches; }
-    int d_kv() const { return d_model / heads * kv_heads; }
+    int d_kv() const { return d_head() * kv_heads; }
     bool operator==(const StackSpec&) const = default;
 };
 
@@ -149,7 +161,8 @@ void apply_block_preset(StackSpec& spec, Block block);
 /// its images.
 void complete(StackSpec& spec, int source_vocab);
 
-/// Throws InputError when a completed spec cannot be built (heads must divide d_model, and so on).
+/// Throws InputError when a completed spec cannot be built (heads of no width of their own must divide
+/// d_model, and so on).
 void validate(const StackSpec& spec);
 
 /// Whether a final norm is placed before the head: auto means on, except for GPT-2 blocks under post and

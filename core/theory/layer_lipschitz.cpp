@@ -21,6 +21,7 @@ double activation_lipschitz(Activation activation) {
     switch (activation) {
         case Activation::GeluTanh:
         case Activation::GeluErf:
+        case Activation::GeGlu:
             return 1.1290;  // at x = √2: 1.12890; tanh form 1.12899 at 1.417
         case Activation::Relu:
             return 1;
@@ -35,8 +36,9 @@ double feed_forward_lipschitz(double first, double second, Activation activation
     return first * second * activation_lipschitz(activation);
 }
 
-double swiglu_lipschitz(double gate, double up, double down, double up_size, double gated_size) {
-    return down * (activation_lipschitz(Activation::SwiGlu) * up_size * gate + gated_size * up);
+double gated_lipschitz(Activation activation, double gate, double up, double down, double up_size,
+                       double gated_size) {
+    return down * (activation_lipschitz(activation) * up_size * gate + gated_size * up);
 }
 
 SensitivityChange sensitivity_change(const SensitivityFactors& from, const SensitivityFactors& to) {

@@ -37,14 +37,16 @@ struct AttentionLipschitz {
 AttentionLipschitz attention_lipschitz(double output_norm, std::span<const HeadLipschitz> heads,
                                        double token_norm, double temperature, int d_head);
 
-/// sup |φ'|, rounded up: GELU 1.1290 (both forms), SiLU and SwiGLU's gate 1.0999, ReLU 1.
+/// sup |φ'|, rounded up: GELU 1.1290 (both forms), also GeGLU's gate, SiLU and SwiGLU's gate 1.0999,
+/// ReLU 1.
 double activation_lipschitz(Activation activation);
 
 /// ‖W₁‖₂·‖W₂‖₂·Lip(φ) of a feed-forward map that is not gated ([E] §5).
 double feed_forward_lipschitz(double first, double second, Activation activation);
-/// SwiGLU, y = W_down(SiLU(g)∘p), at inputs where |p| <= up_size and |SiLU(g)| <= gated_size entry by entry:
-/// ‖W_down‖(Lip(SiLU)·up_size·‖W_gate‖ + gated_size·‖W_up‖). No bound exists without limits on the input.
-double swiglu_lipschitz(double gate, double up, double down, double up_size, double gated_size);
+/// A gated one, y = W_down(φ(g)∘p), at inputs where |p| <= up_size and |φ(g)| <= gated_size entry by entry:
+/// ‖W_down‖(Lip(φ)·up_size·‖W_gate‖ + gated_size·‖W_up‖). No bound exists without limits on the input.
+double gated_lipschitz(Activation activation, double gate, double up, double down, double up_size,
+                       double gated_size);
 
 /// The factors of one sub-layer of the one form (core/stack/scheme.h), in absolute value: x'' =
 /// gate·N_post(shortcut·x + branch(x)).

@@ -133,7 +133,7 @@ class ForwardWalk {
         const auto& table = model_.table();
         double value = parameter(table.tok_emb + of_token, column, 0) +
                        (table.pos_emb == kAbsent ? 0 : parameter(table.pos_emb + of_place, column, 0));
-        if (table.patch_emb == kAbsent) return value;
+        if (table.patch_emb == kAbsent) return value * spec_.embedding_scale;
         const auto pixels = static_cast<std::size_t>(spec_.image.patch_width());
         const HostView<T> patch(model_.device(),
                                 tape_.batch.patches.data() + static_cast<std::size_t>(row) * pixels, pixels);
@@ -141,7 +141,7 @@ class ForwardWalk {
             model_.host_parameters(table.patch_emb + static_cast<std::size_t>(column) * pixels, pixels);
         for (std::size_t i = 0; i < pixels; ++i)
             value += static_cast<double>(patch[i]) * static_cast<double>(weights[i]);
-        return value;
+        return value * spec_.embedding_scale;
     }
 
     void sublayer(int k) {
@@ -210,7 +210,7 @@ class ForwardWalk {
 
     void attention(int layer, const T* u, const SublayerTape<T>& t) {
         const auto& at = model_.table().attention[static_cast<std::size_t>(layer)];
-        const int d = spec_.d_model, both = d + spec_.d_kv(), all = both + spec_.d_kv();
+        const int d = spec_.d_model, d_q = spec_.d_q(), both = d_q + spec_.d_kv(), all = both + spec_.d_kv();
         if (t.qk) linear(layer, "attn.qkv", t.qk, both, u, d, at.wqkv, at.bqkv);
         if (found_) return;
         if (const auto bad = search_.first(t.qkv, rows() * static_cast<std::size_t>(all))) {
@@ -229,8 +229,8 @@ class ForwardWalk {
             return;
         }
         softmax(layer, t);
-        look(layer, "attn.mixed", t.mixed, rows() * width(), d, Rounded::Product, {});
-        linear(layer, "attn.wo", t.f, d, t.mixed, d, at.wo, at.bo);
+        look(layer, "attn.mixed", t.mixed, rows() * static_cast<std::size_t>(d_q), d_q, Rounded::Product, {});
+        linear(layer, "attn.wo", t.f, d, t.mixed, d_q, at.wo, at.bo);
     }
 
     bool rotates() const { return spec_.position == Position::Rope; }
@@ -258,7 +258,7 @@ class ForwardWalk {
         const auto row = static_cast<std::int64_t>(sequence * n + token);
         const std::string of_head = "head " + std::to_string(head + 1);
 
-        const int all = spec_.d_model + 2 * spec_.d_kv();
+        const int d_q = spec_.d_q(), all = d_q + 2 * spec_.d_kv();
         const auto dh = static_cast<std::size_t>(spec_.d_head());
         const std::size_t kv_head = head * static_cast<std::size_t>(spec_.kv_heads) / H;
         const HostView<T> q = part(t.qkv, row, all);
@@ -266,7 +266,7 @@ class ForwardWalk {
         std::size_t key = 0;
         for (std::size_t j = 0; j < (spec_.causal ? token + 1 : n); ++j) {
             const HostView<T> other = part(t.qkv, static_cast<std::int64_t>(sequence * n + j), all);
-            const T* k = other.data() + width() + kv_head * dh;
+            const T* k = other.data() + d_q + kv_head * dh;
             double dot = 0;
             for (std::size_t i = 0; i < dh; ++i)
                 dot += static_cast<double>(q[head * dh + i]) * static_cast<double>(k[i]);
@@ -282,7 +282,7 @@ class ForwardWalk {
     void feed_forward(int layer, const T* u, const SublayerTape<T>& t) {
         const auto& at = model_.table().feed_forward[static_cast<std::size_t>(layer)];
         const int ff = spec_.d_ff;
-        const bool gated = spec_.activation == Activation::SwiGlu;
+        const bool gated = is_gated(spec_.activation);
         linear(layer, gated ? "ffn.w_gate/w_up" : "ffn.w1", t.pre, feed_forward_width(spec_), u,
                spec_.d_model, at.w1, at.b1);
         look(layer, "ffn.activation", t.activated, rows() * static_cast<std::size_t>(ff), ff,

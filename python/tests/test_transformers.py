@@ -22,8 +22,14 @@ SMALL = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "nu
 MODELS = {
     "GPT2": dict(n_embd=32, n_layer=2, n_head=4, vocab_size=40, n_positions=32, resid_pdrop=0.0, attn_pdrop=0.0,
                  embd_pdrop=0.0, bos_token_id=0, eos_token_id=1),
-    "Llama": SMALL, "Qwen2": SMALL, "Qwen3": {**SMALL, "head_dim": 8}, "Mistral": SMALL, "Olmo": SMALL, "Olmo2": SMALL,
-    "Gemma": {**SMALL, "head_dim": 8}, "Gemma2": {**SMALL, "head_dim": 8, "query_pre_attn_scalar": 8}, "Phi3": SMALL,
+    "Llama": SMALL, "Qwen2": SMALL, "Qwen3": {**SMALL, "head_dim": 16}, "Mistral": {**SMALL, "sliding_window": 16}, "Olmo": SMALL, "Olmo2": SMALL,
+    "Gemma": {**SMALL, "head_dim": 16}, "Gemma2": {**SMALL, "head_dim": 8, "query_pre_attn_scalar": 8},
+    "Gemma2 uncapped": {**SMALL, "head_dim": 8, "query_pre_attn_scalar": 12, "attn_logit_softcapping": None},
+    "Gemma3": {**SMALL, "num_hidden_layers": 5, "head_dim": 12, "query_pre_attn_scalar": 20, "sliding_window": 16,
+               "layer_types": ["full_attention" if l % 2 else "sliding_attention" for l in range(5)],
+               "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 1e6},
+                                   "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}},
+    "Phi3": SMALL,
     "GPTNeoX": {**SMALL, "hidden_dropout": 0.0, "attention_dropout": 0.0},
     "GPTJ": dict(n_embd=32, n_layer=2, n_head=4, vocab_size=40, n_positions=32, rotary_dim=4, resid_pdrop=0.0,
                  attn_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=1),
@@ -32,13 +38,13 @@ SCALED = {"llama3": dict(factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, 
           "yarn": dict(factor=4.0, original_max_position_embeddings=8), "linear": dict(factor=2.5)}
 for kind, rope in SCALED.items():
     MODELS["Llama " + kind] = {**SMALL, "rope_parameters": {"rope_type": kind, "rope_theta": 10000.0, **rope}}
-SCHEMES = {"Olmo2": "output", "Gemma2": "peri"}
+SCHEMES = {"Olmo2": "output", "Gemma2": "peri", "Gemma2 uncapped": "peri", "Gemma3": "peri"}
 
 
 def model_of(name, attention="sdpa"):
     torch.manual_seed(0)
     family = name.split()[0]
-    config = getattr(transformers, family + "Config")(**MODELS[name], attn_implementation=attention)
+    config = getattr(transformers, "Gemma3TextConfig" if family == "Gemma3" else family + "Config")(**MODELS[name], attn_implementation=attention)
     kind = getattr(transformers, family + ("LMHeadModel" if name == "GPT2" else "ForCausalLM"))
     return kind(config)
 
@@ -46,7 +52,7 @@ def model_of(name, attention="sdpa"):
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("name", list(MODELS))
 def test_models(tmp_path, name, attention):
-    if (name, attention) == ("Gemma2", "sdpa"):
+    if name.startswith("Gemma2") and attention == "sdpa":
         pytest.skip("transformers has no such attention for Gemma 2")
     plain, model = model_of(name, attention), model_of(name, attention)
     tokens = torch.randint(0, 40, (3, 8))
@@ -71,7 +77,7 @@ def test_models(tmp_path, name, attention):
     fresh = model_of(name, attention).train()
     hidden = fresh(input_ids=tokens, output_hidden_states=True).hidden_states
     rms = np.asarray(run.probes.growth.rms)[0]
-    assert rms.shape == (5,) and np.isfinite(rms).all()
+    assert rms.shape == (len(find_structure(fresh).sublayers) + 1,) and np.isfinite(rms).all()
     # The last of transformers' hidden states is after the final norm.
     np.testing.assert_allclose(rms[:4:2], [float(h.detach().square().mean().sqrt()) for h in hidden[:2]], rtol=1e-5)
     assert np.isfinite(np.asarray(run.probes.gradients.hidden)).all()
@@ -84,10 +90,15 @@ def test_models(tmp_path, name, attention):
     assert structure.sizes["vocab"] == 40 and "other" not in run.probes.updates.labels["groups"]
 
 
-def frequencies_in_float64(config, count):
-    kind = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
-    if kind == "default":
-        return 10000.0 ** -(torch.arange(count, dtype=torch.float64) / count)
+def frequencies_in_float64(config, count, layers=None):
+    rotation = getattr(config, "rope_parameters", None) or {}
+    if layers:  # Gemma 3 has some for each kind of layer
+        rotation = rotation[layers]
+    kind = rotation.get("rope_type", "default")
+    if layers or kind == "default":
+        assert kind in ("default", "linear")
+        base = rotation.get("rope_theta", 10000.0)
+        return base ** -(torch.arange(count, dtype=torch.float64) / count) / rotation.get("factor", 1.0)
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
     narrow = torch.float, torch.float32
     torch.float = torch.float32 = torch.float64
@@ -110,8 +121,11 @@ def in_float64(model):
     torch.Tensor.float = lambda self: self if self.dtype == torch.float64 else as_float(self)
     torch.nn.functional.softmax = lambda x, dim=None, dtype=None: softmax(x, dim=dim)
     for module in model.modules():
-        if isinstance(getattr(module, "inv_freq", None), torch.Tensor):
-            module.inv_freq = frequencies_in_float64(model.config, len(module.inv_freq))
+        for prefix in ("", "full_attention_", "sliding_attention_"):
+            if isinstance(frequencies := getattr(module, prefix + "inv_freq", None), torch.Tensor):
+                setattr(module, prefix + "inv_freq", frequencies_in_float64(model.config, len(frequencies), prefix[:-1]))
+        if hasattr(module, "scalar_embed_scale"):
+            module.embed_scale = torch.tensor(module.scalar_embed_scale, dtype=torch.float64)
     try:
         yield
     finally:
@@ -119,7 +133,8 @@ def in_float64(model):
 
 
 CLI = os.environ.get("NORMSCOPE_CLI")
-IMPORTED = ("GPT2", "Llama", "Qwen2", "Qwen3", "Mistral", "Olmo2", "Phi3", "GPTNeoX", *(f"Llama {kind}" for kind in SCALED))
+IMPORTED = ("GPT2", "Llama", "Qwen2", "Qwen3", "Mistral", "Olmo2", "Phi3", "GPTNeoX", "Gemma", "Gemma2 uncapped", "Gemma3",
+            *(f"Llama {kind}" for kind in SCALED))
 
 
 @pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
@@ -154,7 +169,7 @@ def test_files_of_transformers(tmp_path, name, dtype, tolerance):
 
 @pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
 @pytest.mark.parametrize("settings", [["stack.block=gpt2"], ["stack.block=llama", "stack.kv_heads=2"],
-                                      ["stack.block=llama", "stack.attention_bias=on"],
+                                      ["stack.block=llama", "stack.attention_bias=on"], ["stack.block=llama", "stack.head_width=12"],
                                       ["stack.block=llama", "stack.rope_scaling.kind=llama3",
                                        "stack.rope_scaling.factor=4", "stack.rope_scaling.original_context=8"],
                                       ["stack.block=llama", "stack.rope_scaling.kind=yarn", "stack.rope_scaling.factor=4",

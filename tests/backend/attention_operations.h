@@ -15,6 +15,7 @@ struct AttentionOptions {
     bool rotary, causal, bias;
     int width = 36, tokens = 35, sequences = 2;
     NormKind kind = NormKind::RmsNorm;
+    int head_width = 0;  ///< 0: width / heads
 };
 struct AttentionCase {
     const char* name;
@@ -36,28 +37,35 @@ inline constexpr AttentionCase kAttentionCases[] = {
     {"25 heads, 7 tokens", {25, 25, QkNorm::Off, true, true, true, 50, 7, 2}},
     {"25 heads, 7 tokens, groups of 5", {25, 5, QkNorm::Head, true, true, false, 100, 7, 2}},
     {"25 heads, 129 tokens, one key", {25, 1, QkNorm::Off, false, true, true, 75, 129, 1}},
+    // All heads together wider than the rows that they read, and narrower.
+    {"wide heads", {6, 2, QkNorm::Head, true, true, true, 20, 35, 1, NormKind::RmsNorm, 8}},
+    {"wide heads, one norm", {3, 3, QkNorm::Full, false, false, false, 20, 35, 2, NormKind::RmsNorm, 10}},
+    {"narrow heads", {3, 1, QkNorm::Off, true, true, true, 44, 35, 2, NormKind::RmsNorm, 6}},
 };
 
 template <class Verify>
 void attention(const Verify& verify, const AttentionCase& given) {
-    const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind] = given.options;
-    const AttentionShape shape{width, heads, kv_heads, tokens, causal, norm, kind};
+    const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind, head_width] =
+        given.options;
+    const AttentionShape shape{width,  heads,  kv_heads, head_width > 0 ? head_width : width / heads,
+                               tokens, causal, norm,     kind};
     const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
     const int rows = sequences * tokens;
-    const std::size_t hidden = area(rows, width), q_width = area(1, by_head ? shape.d_head() : width),
-                      k_width = area(1, by_head ? shape.d_head() : shape.d_kv());
+    const std::size_t hidden = area(rows, width), mixed = area(rows, shape.d_q()),
+                      q_width = area(1, by_head ? shape.head_width : shape.d_q()),
+                      k_width = area(1, by_head ? shape.head_width : shape.d_kv());
     const auto weights_of = [&](auto& s) {
         using T = typename std::decay_t<decltype(s)>::scalar;
         std::vector<double> angles;
         for (int t = 0; t < tokens; ++t)
             for (const bool sine : {false, true})
-                for (int i = 0; i < shape.d_head() / 2; ++i)
+                for (int i = 0; i < shape.head_width / 2; ++i)
                     angles.push_back(
                         double(float(sine ? std::sin(t * 0.3 / (i + 1)) : std::cos(t * 0.3 / (i + 1)))));
         return AttentionWeights<T>{
             {s.in(drawn(area(shape.width(), width), 1, 0.3)), nullptr,
              bias ? s.in(drawn(static_cast<std::size_t>(shape.width()), 2)) : nullptr},
-            {s.in(drawn(area(width, width), 3, 0.3)), nullptr, bias ? s.in(drawn(width, 4)) : nullptr},
+            {s.in(drawn(area(width, shape.d_q()), 3, 0.3)), nullptr, bias ? s.in(drawn(width, 4)) : nullptr},
             normed ? s.in(drawn(q_width, 5)) : nullptr,
             normed ? s.in(drawn(k_width, 6)) : nullptr,
             rotary ? s.in(angles) : nullptr,
@@ -68,11 +76,11 @@ void attention(const Verify& verify, const AttentionCase& given) {
         using T = typename std::decay_t<decltype(s)>::scalar;
         const std::size_t statistics = area(rows, heads);
         return AttentionTape<T>{s.out(area(rows, shape.width())),
-                                normed ? s.out(area(rows, width + shape.d_kv())) : nullptr,
+                                normed ? s.out(area(rows, shape.d_q() + shape.d_kv())) : nullptr,
                                 {s.out(statistics), s.out(statistics)},
                                 {s.out(statistics), s.out(statistics)},
                                 s.out(area(sequences * heads * tokens, tokens)),
-                                s.out(hidden)};
+                                s.out(mixed)};
     };
     const std::vector<double> u = drawn(hidden, 7);
     verify("attention_forward", {8, 3}, [&](auto& s) {
@@ -82,7 +90,7 @@ void attention(const Verify& verify, const AttentionCase& given) {
         return Outputs{
             {"f", s.read(f, hidden)},
             {"probabilities", s.read(tape.probabilities, area(sequences * heads * tokens, tokens))},
-            {"mixed", s.read(tape.mixed, hidden)},
+            {"mixed", s.read(tape.mixed, mixed)},
             {"qkv", s.read(tape.qkv, area(rows, shape.width()))}};
     });
     enum class Of { Projections, Norms };
@@ -94,7 +102,7 @@ void attention(const Verify& verify, const AttentionCase& given) {
             const std::size_t count = hidden * static_cast<std::size_t>(directions);
             auto* at = s.in(u);
             s.layers.attention_forward(shape, sequences, w, at, tape, s.out(hidden));
-            const std::size_t qkv = area(shape.width(), width), o = area(width, width);
+            const std::size_t qkv = area(shape.width(), width), o = area(width, shape.d_q());
             const auto sums = [&](bool there, std::size_t size) -> T* {
                 return there ? s.in(drawn(size, 11)) : nullptr;
             };

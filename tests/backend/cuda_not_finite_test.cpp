@@ -245,8 +245,8 @@ class CudaNotFiniteTest : public QObject {
                 auto* pre =
                     s.in(with(drawn(2 * n, 1), kRow * 2 * width + static_cast<std::size_t>(column), v));
                 auto *a = s.out(n), *ta = s.out(n);
-                s.elementwise.swiglu(R, d, pre, a);
-                s.elementwise.swiglu_jvp(R, d, s.in(drawn(2 * n, 2)), pre, ta);
+                s.elementwise.gated(Activation::SwiGlu, R, d, pre, a);
+                s.elementwise.gated_jvp(Activation::SwiGlu, R, d, s.in(drawn(2 * n, 2)), pre, ta);
                 return Outputs{{"a", s.read(a, n)}, {"ta", s.read(ta, n)}};
             },
             same_entry, Infinities::OrNan);
@@ -330,7 +330,8 @@ class CudaNotFiniteTest : public QObject {
         QFETCH(bool, causal);
         constexpr int tokens = 3, heads = 5,
                       kv_heads = 1;  // of three sequences; the value is in the second one
-        const AttentionShape shape{d, heads, kv_heads, tokens, causal, QkNorm::Off, NormKind::LayerNorm};
+        const AttentionShape shape{d,      heads,  kv_heads,    d / heads,
+                                   tokens, causal, QkNorm::Off, NormKind::LayerNorm};
         const std::size_t rows = area(R, shape.width());
         const auto outputs = [&](auto& s, const std::vector<double>& u, const std::vector<double>& df) {
             using T = typename std::decay_t<decltype(s)>::scalar;
@@ -365,7 +366,7 @@ class CudaNotFiniteTest : public QObject {
                  *sums = s.in(drawn(d, 4)), *others = s.in(drawn(d, 5));
             auto* tokens = s.of(std::vector<std::int32_t>(R, 1));
             const NormRows<T> rows{NormKind::LayerNorm, 0, d, x, {y, y}, sums, nullptr};
-            const AttentionShape shape{d, 5, 1, 3, true, QkNorm::Off, NormKind::LayerNorm};
+            const AttentionShape shape{d, 5, 1, d / 5, 3, true, QkNorm::Off, NormKind::LayerNorm};
             const AttentionWeights<T> w{
                 {W, nullptr, nullptr}, {W, nullptr, nullptr}, nullptr, nullptr, nullptr,
                 s.scalar_in(1e-3),     s.scalar_in(1)};
@@ -387,9 +388,9 @@ class CudaNotFiniteTest : public QObject {
             s.elementwise.axpby(0, nullptr, x, nullptr, x, y);
             s.elementwise.scale(0, nullptr, x, y);
             s.elementwise.scale_columns(0, d, sums, x, y);
-            s.elementwise.swiglu(0, d, x, y);
-            s.elementwise.swiglu_vjp(0, d, x, x, y);
-            s.elementwise.swiglu_jvp(0, d, x, x, y);
+            s.elementwise.gated(Activation::SwiGlu, 0, d, x, y);
+            s.elementwise.gated_vjp(Activation::SwiGlu, 0, d, x, x, y);
+            s.elementwise.gated_jvp(Activation::SwiGlu, 0, d, x, x, y);
             s.elementwise.soft_cap(0, 2, y);
             s.elementwise.soft_cap_vjp(0, 2, x, x, y);
             s.layers.embedding_forward(0, 3, d, tokens, x, nullptr, y);

@@ -186,7 +186,7 @@ class CudaTiledAttentionTest : public QObject {
                     .layers.needs_probabilities(1024, 64));
         QVERIFY(device.pass_ops<double>().layers.needs_probabilities(1024, 64));
         QVERIFY(cpu_device().pass_ops<float>().layers.needs_probabilities(1024, 64));
-        const AttentionShape shape{64, 1, 1, 600, true, QkNorm::Off, NormKind::LayerNorm};
+        const AttentionShape shape{64, 1, 1, 64, 600, true, QkNorm::Off, NormKind::LayerNorm};
         AttentionTape<double> tape{};
         tape.row_softmax = reinterpret_cast<double*>(64);
         QVERIFY_EXCEPTION_THROWN(

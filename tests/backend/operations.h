@@ -82,10 +82,13 @@ void coefficients(const Verify& verify) {
         using T = typename std::decay_t<decltype(s)>::scalar;
         auto* pass = s.template raw<PassCoefficients<T>>(1);
         auto* out = s.template raw<SublayerCoefficients<T>>(rules.size());
-        s.elementwise.pass_coefficients(3, s.of(rules), 16, s.of(std::vector<Numerics>{{0.5, 1.5, 1e-4}}),
+        s.elementwise.pass_coefficients(3, s.of(rules), {16, 3.5},
+                                        s.of(std::vector<Numerics>{{0.5, 1.5, 1e-4}}),
                                         s.in({0.25, -0.5, 1.25}), pass, out);
         const auto p = s.values(pass, 1)[0];
-        Outputs all{{"pass", {double(p.eps)}}, {"scale", {double(p.attention_scale)}}};
+        Outputs all{{"pass", {double(p.eps)}},
+                    {"scale", {double(p.attention_scale)}},
+                    {"embedding", {double(p.embedding_scale)}}};
         for (const auto& c : s.values(out, rules.size()))
             all.push_back({"sublayer",
                            {double(c.s_in), double(c.gate), double(c.shortcut), double(c.branch),
@@ -214,8 +217,8 @@ template <class Verify>
 void elementwise(const Verify& verify, const Sizes& sizes = {}) {
     const int R = sizes.rows(), d = sizes.d;
     const std::size_t n = sizes.count();
-    for (const Activation kind :
-         {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::Silu, Activation::SwiGlu})
+    for (const Activation kind : {Activation::GeluTanh, Activation::GeluErf, Activation::Relu,
+                                  Activation::Silu, Activation::SwiGlu, Activation::GeGlu})
         verify("activation", 16, [&](auto& s) {
             auto* h = s.in(drawn(n, 1, 4));
             auto* slope = s.out(n);
@@ -261,21 +264,24 @@ void elementwise(const Verify& verify, const Sizes& sizes = {}) {
         s.elementwise.soft_cap(n, 2, x);
         return Outputs{{"x", s.read(x, n)}};
     });
-    verify("swiglu", 4, [&](auto& s) {
-        auto* a = s.out(n);
-        s.elementwise.swiglu(R, d, s.in(drawn(2 * n, 1, 3)), a);
-        return Outputs{{"a", s.read(a, n)}};
-    });
-    verify("swiglu_vjp", 4, [&](auto& s) {
-        auto* dpre = s.out(2 * n);
-        s.elementwise.swiglu_vjp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(n, 2)), dpre);
-        return Outputs{{"dpre", s.read(dpre, 2 * n)}};
-    });
-    verify("swiglu_jvp", 4, [&](auto& s) {
-        auto* ta = s.out(n);
-        s.elementwise.swiglu_jvp(R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(2 * n, 2)), ta);
-        return Outputs{{"ta", s.read(ta, n)}};
-    });
+    for (const Activation kind : {Activation::SwiGlu, Activation::GeGlu}) {
+        const int slope = kind == Activation::SwiGlu ? 4 : 16;  // of GELU as in "activation"
+        verify("gated", 4, [&](auto& s) {
+            auto* a = s.out(n);
+            s.elementwise.gated(kind, R, d, s.in(drawn(2 * n, 1, 3)), a);
+            return Outputs{{"a", s.read(a, n)}};
+        });
+        verify("gated_vjp", slope, [&](auto& s) {
+            auto* dpre = s.out(2 * n);
+            s.elementwise.gated_vjp(kind, R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(n, 2)), dpre);
+            return Outputs{{"dpre", s.read(dpre, 2 * n)}};
+        });
+        verify("gated_jvp", slope, [&](auto& s) {
+            auto* ta = s.out(n);
+            s.elementwise.gated_jvp(kind, R, d, s.in(drawn(2 * n, 1, 3)), s.in(drawn(2 * n, 2)), ta);
+            return Outputs{{"ta", s.read(ta, n)}};
+        });
+    }
     verify("round_weights", 0, [&](auto& s) {
         auto* x = s.in(drawn(n, 1));
         s.layers.round_weights(n, x);

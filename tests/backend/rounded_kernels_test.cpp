@@ -122,11 +122,11 @@ Outputs run(const RowKernels<float>& k, NormKind kind, Activation activation) {
     out.in_float32.push_back(rest);
     const Floats pre = wave(2 * n, 0.7, 0.3), tpre = wave(2 * n, 1.1);
     Floats dpre(2 * n);
-    k.swiglu(kRows, kWidth, pre.data(), y.data());
+    k.gated(Activation::SwiGlu, kRows, kWidth, pre.data(), y.data());
     keep(y);
-    k.swiglu_tangent(kRows, kWidth, pre.data(), tpre.data(), y.data());
+    k.gated_tangent(Activation::SwiGlu, kRows, kWidth, pre.data(), tpre.data(), y.data());
     keep(y);
-    k.swiglu_backward(kRows, kWidth, pre.data(), u.data(), dpre.data());
+    k.gated_backward(Activation::SwiGlu, kRows, kWidth, pre.data(), u.data(), dpre.data());
     keep(dpre);
     return out;
 }

@@ -95,11 +95,11 @@ Results<T> compute(const RowKernels<T>& k, NormKind kind, Activation activation,
     r.rotated = wide;  // two heads a row, each of 2·(d / 2) entries; the odd entry between rows stays
     k.rope(rows, 2, 2 * (d / 2), 2 * d, moved.data(), false, r.rotated.data());
     r.gated.resize(n);
-    k.swiglu(rows, d, wide.data(), r.gated.data());
+    k.gated(Activation::SwiGlu, rows, d, wide.data(), r.gated.data());
     r.gated_gradient.resize(2 * n);
-    k.swiglu_backward(rows, d, wide.data(), u.data(), r.gated_gradient.data());
+    k.gated_backward(Activation::SwiGlu, rows, d, wide.data(), u.data(), r.gated_gradient.data());
     r.gated_tangent.resize(n);
-    k.swiglu_tangent(rows, d, wide.data(), moved.data(), r.gated_tangent.data());
+    k.gated_tangent(Activation::SwiGlu, rows, d, wide.data(), moved.data(), r.gated_tangent.data());
     return r;
 }
 
@@ -274,16 +274,16 @@ class RowKernelsTest : public QObject {
         const auto pre = wave<double>(2 * width, 0.7, 0.3), v = wave<double>(2 * width, 1.1),
                    u = wave<double>(width, 0.6);
         std::vector<double> a(width), up(width), down(width), jv(width), jtu(2 * width);
-        k.swiglu(1, width, pre.data(), a.data());
+        k.gated(Activation::SwiGlu, 1, width, pre.data(), a.data());
         const auto moved = [&](double h, std::vector<double>& out) {
             auto shifted = pre;
             for (std::size_t i = 0; i < shifted.size(); ++i) shifted[i] += h * v[i];
-            k.swiglu(1, width, shifted.data(), out.data());
+            k.gated(Activation::SwiGlu, 1, width, shifted.data(), out.data());
         };
         moved(1e-6, up);
         moved(-1e-6, down);
-        k.swiglu_tangent(1, width, pre.data(), v.data(), jv.data());
-        k.swiglu_backward(1, width, pre.data(), u.data(), jtu.data());
+        k.gated_tangent(Activation::SwiGlu, 1, width, pre.data(), v.data(), jv.data());
+        k.gated_backward(Activation::SwiGlu, 1, width, pre.data(), u.data(), jtu.data());
         double left = 0, right = 0;
         for (std::size_t i = 0; i < width; ++i) {
             QVERIFY(std::abs(a[i] - pre[i] / (1 + std::exp(-pre[i])) * pre[width + i]) < kTight);

@@ -17,8 +17,16 @@ struct TiledCase {
     double size = 1;     ///< of the weights of q and k
     bool whole = false;  ///< directions of small integers
     bool store = false;  ///< probabilities, on every side
+    int d_model = 0;     ///< of the rows; 0: d_head·heads
     AttentionShape shape() const {
-        return {d_head * heads, heads, kv_heads, n, causal, norm, NormKind::RmsNorm};
+        return {d_model > 0 ? d_model : d_head * heads,
+                heads,
+                kv_heads,
+                d_head,
+                n,
+                causal,
+                norm,
+                NormKind::RmsNorm};
     }
     int rows() const { return sequences * n; }
 };
@@ -40,6 +48,8 @@ inline const NamedTiledCase kTiledCases[] = {
     {"head 128", {128, 1, 1, 129, true, 1, 128}},
     {"head 130", {130, 1, 1, 35, true, 1, 3}},
     {"head 256, not causal", {256, 1, 1, 16, false}},
+    {"wide heads", {32, 4, 2, 65, true, 2, 30, QkNorm::Off, 1, 1, false, false, 48}},
+    {"narrow heads", {16, 2, 1, 65, true, 2, 30, QkNorm::Off, 1, 1, false, false, 48}},
     {"sharp rows", {16, 1, 1, 129, true, 1, 70, QkNorm::Off, 1, 2}},
 };
 
@@ -51,15 +61,15 @@ class TiledSetup {
     TiledSetup(S& side, const TiledCase& given, std::vector<double> inputs = {},
                std::vector<double> qkv_bias = {}, std::vector<double> qkv = {})
         : s(side), c(given), shape(given.shape()) {
-        const int d = shape.d, width = shape.width();
+        const int d = shape.d, d_q = shape.d_q(), width = shape.width();
         if (qkv.empty()) {
             qkv = drawn(area(width, d), 1, std::sqrt(3.0 / d));
-            for (std::size_t i = 0; i < area(d + shape.d_kv(), d); ++i)
+            for (std::size_t i = 0; i < area(d_q + shape.d_kv(), d); ++i)
                 qkv[i] = static_cast<double>(static_cast<float>(qkv[i] * c.size));
         }
         const bool normed = c.norm != QkNorm::Off;
         weights = {{s.in(qkv), nullptr, qkv_bias.empty() ? nullptr : s.in(qkv_bias)},
-                   {s.in(drawn(area(d, d), 2, std::sqrt(3.0 / d))), nullptr, nullptr},
+                   {s.in(drawn(area(d, d_q), 2, std::sqrt(3.0 / d_q))), nullptr, nullptr},
                    normed ? s.in(drawn(static_cast<std::size_t>(c.d_head), 3)) : nullptr,
                    normed ? s.in(drawn(static_cast<std::size_t>(c.d_head), 4)) : nullptr,
                    nullptr,
@@ -70,11 +80,11 @@ class TiledSetup {
         // Whatever the length: whether it can do without.
         stored = c.store || s.layers.needs_probabilities(std::numeric_limits<int>::max(), c.d_head);
         tape = {s.out(area(c.rows(), width)),
-                normed ? s.out(area(c.rows(), d + shape.d_kv())) : nullptr,
+                normed ? s.out(area(c.rows(), d_q + shape.d_kv())) : nullptr,
                 {s.out(statistics), s.out(statistics)},
                 {s.out(statistics), s.out(statistics)},
                 stored ? s.out(maps() * static_cast<std::size_t>(c.n)) : nullptr,
-                s.out(area(c.rows(), d)),
+                s.out(area(c.rows(), d_q)),
                 stored ? nullptr : s.out(2 * maps())};
         f = s.out(area(c.rows(), d));
         s.layers.attention_forward(shape, c.sequences, weights, u, tape, f);
@@ -110,9 +120,9 @@ class TiledSetup {
             };
             double score = 0;
             for (int i = 0; i < c.d_head; ++i)
-                score +=
-                    entry(token, head * c.d_head + i) *
-                    entry(static_cast<int>(most - row), shape.d + head * c.kv_heads / c.heads * c.d_head + i);
+                score += entry(token, head * c.d_head + i) *
+                         entry(static_cast<int>(most - row),
+                               shape.d_q() + head * c.kv_heads / c.heads * c.d_head + i);
             largest.push_back(score);
             inverse.push_back(*most);
         }
@@ -120,7 +130,7 @@ class TiledSetup {
     }
     Outputs forward() const {
         Outputs all = row_softmax();
-        all.push_back({"mixed", s.read(tape.mixed, area(c.rows(), shape.d))});
+        all.push_back({"mixed", s.read(tape.mixed, area(c.rows(), shape.d_q()))});
         all.push_back({"f", s.read(f, area(c.rows(), shape.d))});
         return all;
     }
@@ -128,7 +138,7 @@ class TiledSetup {
     Outputs vjp(int directions) {
         const std::size_t hidden = area(c.rows(), shape.d),
                           count = hidden * static_cast<std::size_t>(directions),
-                          qkv = area(shape.width(), shape.d), o = area(shape.d, shape.d);
+                          qkv = area(shape.width(), shape.d), o = area(shape.d, shape.d_q());
         T* du = s.out(count);
         AttentionGradients<T> g{
             s.out(qkv), s.in(std::vector<double>(static_cast<std::size_t>(shape.width()))),

@@ -26,6 +26,7 @@ class Translator {
     requires std::is_arithmetic_v<V> || std::is_enum_v<V> V operator()(V value) const { return value; }
     const AttentionShape& operator()(const AttentionShape& shape) const { return shape; }
     const StepRule& operator()(const StepRule& rule) const { return rule; }
+    const PassRule& operator()(const PassRule& rule) const { return rule; }
     template <class T>
     NormStatistics<T> operator()(const NormStatistics<T>& s) const {
         return {(*this)(s.mean), (*this)(s.rstd)};

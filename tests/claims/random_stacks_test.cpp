@@ -100,6 +100,9 @@ class RandomStack {
             layer.ffn.post = true;
             spec_.layers.push_back(layer);
         }
+        if (chance(0.3)) spec_.head_width = 2 * pick(1, 5);
+        if (spec_.activation == Activation::SwiGlu && chance(0.5)) spec_.activation = Activation::GeGlu;
+        if (chance(0.3)) spec_.embedding_scale = uniform(0.2, 5);
     }
     bool isValid() {
         try {

@@ -137,7 +137,7 @@ void times(Device& gpu, const char* type) {
             [&] { s.elementwise.axpby(of(R, d), eps, x, nullptr, x, y); });
     time_of(gpu, named("column_sums").c_str(), entries, 0, [&] { s.layers.column_sums(R, d, x, sums); });
 
-    const AttentionShape shape{d, heads, heads, length, true, QkNorm::Off, NormKind::LayerNorm};
+    const AttentionShape shape{d, heads, heads, d / heads, length, true, QkNorm::Off, NormKind::LayerNorm};
     auto *Wqkv = s.in(drawn(of(3 * d, d), 8, 0.05)), *Wo = s.in(drawn(of(d, d), 9, 0.05));
     const AttentionWeights<T> w{
         {Wqkv, nullptr, nullptr}, {Wo, nullptr, nullptr}, nullptr, nullptr, nullptr, eps, s.scalar_in(0.125)};

@@ -232,11 +232,11 @@ class ModelFileTest : public QObject {
                             const char* names) { QTest::newRow(name) << llama << what << with << names; };
         row("rope scaling", true, "\"rope_scaling\":null", R"("rope_scaling":{"type":"dynamic","factor":2})",
             "rope_type");
-        row("sliding window", true, "{", R"({"sliding_window":2,)", "narrower than the context");
+        row("sliding window", true, "{", R"({"sliding_window":0,)", "sliding_window");
         row("activation", true, "\"silu\"", "\"gelu\"", "hidden_act");
-        row("head width", true, "{", R"({"head_dim":6,)", "head_dim");
+        row("head width", true, "{", R"({"head_dim":6,)", "self_attn.q_proj.weight");
         row("one bias", true, "{", R"({"attention_bias":true,)", "q_proj.bias");
-        row("another family", true, "\"llama\"", "\"gemma\"", "model_type");
+        row("another family", true, "\"llama\"", "\"mamba\"", "model_type");
         row("unknown", true, "{", R"({"embedding_multiplier":12.0,)", "embedding_multiplier");
         row("new rope", true, "{", R"({"rope_parameters":{"rope_type":"longrope","factor":2},)", "rope_type");
         row("yarn without a factor", true, "{", R"({"rope_parameters":{"rope_type":"yarn"},)", "factor");
@@ -257,8 +257,18 @@ class ModelFileTest : public QObject {
         row("gpt2 unscaled", false, "{", R"({"scale_attn_weights":false,)", "scale_attn_weights");
         row("gpt2 context", false, "\"n_positions\":3", "\"n_positions\":4", "wpe.weight");
         row("quantised", true, "{", R"({"quantization_config":{"bits":4},)", "quantised");
-        row("narrow window", true, "{", R"({"layer_types":["full_attention","sliding_attention"],)",
+        row("other layers", true, "{", R"({"layer_types":["full_attention","linear_attention"],)",
             "layer_types");
+        row("layers of another depth", true, "{", R"({"layer_types":["full_attention"],)", "layer_types");
+        row("caps of scores", true, "\"llama\"",
+            R"("gemma2","final_logit_softcapping":null,"attn_logit_softcapping":50.0)",
+            "attn_logit_softcapping");
+        row("caps not stated", true, "\"llama\"", R"("gemma2")", "attn_logit_softcapping");
+        row("both directions", true, "\"llama\"", R"("gemma3_text","use_bidirectional_attention":true)",
+            "use_bidirectional_attention");
+        row("local frequencies scaled", true, "\"llama\"",
+            R"("gemma3_text","rope_parameters":{"sliding_attention":{"rope_type":"linear","factor":2}})",
+            "sliding_attention: rope_type");
         row("two at once", true, "{", R"({"clip_qkv":8.0,"attn_scale":2,)",
             "attn_scale 2, clip_qkv 8.0: are not");
         row("not JSON", false, "{", "", "config.json");

@@ -224,6 +224,107 @@ class ModelRulesTest : public QObject {
             QCOMPARE(phi3.weights[i].shape, plain.weights[i].shape);
     }
 
+    /// The width of a head is the tensors' where the configuration does not state it.
+    void headsOfAnyWidthAreRead() {
+        for (const bool stated : {true, false}) {
+            auto tensors = sample::llama_tensors(false);
+            for (auto& [name, shape] : tensors) {
+                if (name.ends_with("q_proj.weight")) shape = {12, 8};
+                if (name.ends_with("k_proj.weight") || name.ends_with("v_proj.weight")) shape = {6, 8};
+                if (name.ends_with("o_proj.weight")) shape = {8, 12};
+            }
+            const ModelFile file{
+                "m.safetensors", sample::safetensors(tensors),
+                with_config(sample::llama(false), "{", stated ? R"({"head_dim":6,)" : "{").config};
+            const StackSpec stack = imported(file).recipe.stack;
+            QCOMPARE(stack.head_width, 6);
+            QCOMPARE(stack.d_q(), 12);
+        }
+    }
+
+    /// Within the window nothing is hidden.
+    void windowsShortenTheContext() {
+        const auto with = [](const char* type, const char* keys) {
+            return imported(with_config(sample::llama(false), "\"llama\"",
+                                        std::string("\"") + type + "\"," + keys + "\"a\":1"));
+        };
+        const ImportedModel all = with("mistral", R"("sliding_window":3,)");
+        QCOMPARE(all.recipe.stack.context, 3);
+        QVERIFY(has_note(all, "sliding_window 3 of 2 layers: the context is shortened to it from 5"));
+        const ImportedModel one =
+            with("mistral", R"("sliding_window":3,"layer_types":["full_attention","sliding_attention"],)");
+        QVERIFY(has_note(one, "sliding_window 3 of 1 layers"));
+        for (const char* const keys :
+             {R"("sliding_window":3,"layer_types":["full_attention","full_attention"],)",
+              R"("sliding_window":3,"use_sliding_window":false,)", R"("sliding_window":5,)",
+              R"("sliding_window":null,)"}) {
+            const ImportedModel none = with("mistral", keys);
+            QCOMPARE(none.recipe.stack.context, 5);
+            QVERIFY(!has_note(none, "shortened"));
+        }
+        // Qwen's windows are off unless the configuration switches them on, and begin at a layer.
+        QCOMPARE(with("qwen2", R"("attention_bias":false,"sliding_window":3,)").recipe.stack.context, 5);
+        const char* const on =
+            R"("attention_bias":false,"sliding_window":3,"use_sliding_window":true,"max_window_layers":1,)";
+        QVERIFY(has_note(with("qwen2", on), "sliding_window 3 of 1 layers"));
+    }
+
+    void gemmaIsRead() {
+        const auto config = [](const std::string& keys) {
+            std::string text = *sample::llama(true).config;
+            const std::string type = "\"llama\"";
+            text.replace(text.find(type), type.size(), keys);
+            const std::string act = "\"silu\"";
+            return text.replace(text.find(act), act.size(), "\"gelu\"");
+        };
+        const ImportedModel plain = imported(sample::llama(true));
+        const ImportedModel first = imported(
+            {"m.safetensors", sample::safetensors(sample::llama_tensors(true)), config(R"("gemma")")});
+        const StackSpec& s = first.recipe.stack;
+        QCOMPARE(s.activation, Activation::GeGlu);  // what its first files mean by "gelu"
+        QCOMPARE(s.scheme, Scheme::Pre);
+        QCOMPARE(s.embedding_scale, std::sqrt(8.0));
+        for (std::size_t i = 0; i < plain.weights.size(); ++i) {
+            const auto stored = as_float64(plain.weights[i]), read = as_float64(first.weights[i]);
+            const bool gain = plain.weights[i].shape.size() == 1;
+            for (std::size_t k = 0; k < stored.size(); ++k)
+                QCOMPARE(read[k], gain ? double(1 + static_cast<float>(stored[k])) : stored[k]);
+        }
+
+        auto tensors = sample::llama_tensors(true);
+        for (int l = 0; l < 2; ++l) {
+            const std::string layer = "model.layers." + std::to_string(l) + ".";
+            for (const char* const norm : {"pre_feedforward_layernorm", "post_feedforward_layernorm"})
+                tensors.emplace_back(layer + norm + ".weight", sample::Shape{8});
+            for (const char* const norm : {"self_attn.q_norm", "self_attn.k_norm"})
+                tensors.emplace_back(layer + norm + ".weight", sample::Shape{4});
+        }
+        const ModelFile third{
+            "m.safetensors", sample::safetensors(tensors),
+            config(
+                R"("gemma3_text","query_pre_attn_scalar":16,"sliding_window":3,"sliding_window_pattern":2,)"
+                R"("rope_local_base_freq":5000.0,"final_logit_softcapping":20.0)")};
+        const StackSpec t = imported(third).recipe.stack;
+        QCOMPARE(t.scheme, Scheme::Peri);
+        QCOMPARE(t.qk_norm, QkNorm::Head);
+        QCOMPARE(t.temperature, 2.0);
+        QCOMPARE(t.rope_global_every, 2);
+        QCOMPARE(t.rope_local_base, 5000.0);
+        QCOMPARE(t.logit_soft_cap, 20.0);
+        QCOMPARE(t.context, 3);
+        ModelFile newer = third;
+        newer.config = config(
+            R"("gemma3_text","query_pre_attn_scalar":16,"layer_types":["sliding_attention","sliding_attention"],)"
+            R"("sliding_window":9,"rope_parameters":{"full_attention":{"rope_type":"linear","factor":8.0,)"
+            R"("rope_theta":300.0},"sliding_attention":{"rope_type":"default","rope_theta":20.0}})");
+        const StackSpec n = imported(newer).recipe.stack;
+        QCOMPARE(n.rope_global_every, 3);  // no layer of the two
+        QCOMPARE(n.rope_base, 300.0);
+        QCOMPARE(n.rope_local_base, 20.0);
+        QCOMPARE(n.rope_scaling.kind, RopeScalingKind::Linear);
+        QCOMPARE(n.context, 5);
+    }
+
     /// Every key that is known to change nothing, and those that are off.
     void keysWithoutEffectAreListed() {
         const std::string present = *sample::llama(false).config;
@@ -231,7 +332,7 @@ class ModelRulesTest : public QObject {
         for (const KnownConfigKey& known : known_config_keys()) {
             const std::string key = std::string("\"") + known.key + "\":";
             const bool read = key == "\"pretraining_tp\":" || key == "\"use_sliding_window\":" ||
-                              key == "\"max_sequence_length\":";
+                              key == "\"max_sequence_length\":" || key == "\"max_window_layers\":";
             if (!read && present.find(key) == std::string::npos) keys += key + "1,";
         }
         ModelFile file =

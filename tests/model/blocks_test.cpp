@@ -35,6 +35,11 @@ const std::vector<Setup>& setups() {
     static const std::vector<Setup> list{
         {"gpt2", [](StackSpec&) {}},
         {"gpt2 swiglu", [](StackSpec& s) { s.activation = Activation::SwiGlu; }},
+        {"gpt2 geglu, scaled embedding",
+         [](StackSpec& s) {
+             s.activation = Activation::GeGlu;
+             s.embedding_scale = 2.5;
+         }},
         {"gpt2 rope",
          [](StackSpec& s) {
              s.position = Position::Rope;
@@ -120,6 +125,35 @@ const std::vector<Setup>& setups() {
              s.qk_norm = QkNorm::Full;
          },
          1, 2},
+        {"heads wider than the rows, grouped",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             sizes(s, 9, 4, 2);
+             s.head_width = 6;
+             s.qk_norm = QkNorm::Head;
+             s.bias = true;
+         }},
+        {"heads narrower than the rows, whole norms",
+         [](StackSpec& s) {
+             sizes(s, 13, 3, 1);
+             s.head_width = 2;
+             s.qk_norm = QkNorm::Full;
+             s.position = Position::Rope;
+         }},
+        {"gemma: every second layer global, GeGLU, scaled and tied embedding",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             sizes(s, 8, 2, 1);
+             s.head_width = 8;
+             s.qk_norm = QkNorm::Head;
+             s.activation = Activation::GeGlu;
+             s.tied_head = s.embedding_norm = true;
+             s.embedding_scale = 2.8;
+             s.rope_global_every = 2;
+             s.rope_base = 50;
+             s.rope_local_base = 3;
+         },
+         71},
         {"three blocks of map rows", [](StackSpec& s) { sizes(s, 12, 3, 3); }, 71},
         {"three blocks of map rows, grouped, rope",
          [](StackSpec& s) {

@@ -60,6 +60,11 @@ std::vector<Named> stacks() {
     };
     option("grouped keys, heads read in place", Block::Llama).d_model = 64;
     all.back().spec.kv_heads = 1;
+    option("heads wider than the rows", Block::Llama).head_width = 16;
+    all.back().spec.rope_global_every = 2;
+    option("heads narrower than the rows", Block::Gpt2).head_width = 4;
+    option("GeGLU, scaled embedding", Block::Llama).activation = Activation::GeGlu;
+    all.back().spec.embedding_scale = 4;
     option("more tokens than a tile", Block::Gpt2).context = 70;
     option("not causal", Block::Gpt2).causal = false;
     option("ReLU", Block::Gpt2).activation = Activation::Relu;

@@ -64,6 +64,10 @@ std::vector<std::pair<std::string, StackSpec>> stacks() {
         option("not causal").causal = false;
         option("scaled branches").branch_scale = BranchScale::Channel;
         option("SwiGLU").activation = Activation::SwiGlu;
+        option("GeGLU").activation = Activation::GeGlu;
+        option("other head width").head_width = 6;
+        all.back().second.position = Position::Rope;
+        all.back().second.rope_global_every = 2;
         option("ReLU").activation = Activation::Relu;
     }
     for (auto& [name, spec] : all) complete(spec, vocab);

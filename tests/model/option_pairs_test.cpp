@@ -51,6 +51,12 @@ StackSpec drawn(std::uint64_t seed) {
     // Angles that are scaled, with other amplitudes than 1.
     s.rope_scaling = any(
         random, std::vector<RopeScaling>{{}, {RopeScalingKind::Yarn, 4, 2}, {RopeScalingKind::Llama3, 4, 3}});
+    s.head_width = any(random, std::vector{0, 4, 6});
+    s.embedding_scale = any(random, std::vector{1.0, 2.5});
+    s.rope_global_every = any(random, std::vector{1, 2});
+    s.rope_local_base = 3;
+    if (s.activation == Activation::SwiGlu && any(random, std::vector{true, false}))
+        s.activation = Activation::GeGlu;
     s.residual_step = 0.7;
     s.temperature = 1.3;
     complete(s, kVocab);
@@ -92,8 +98,7 @@ class OptionPairsTest : public QObject {
             if (!valid(spec)) continue;
             ++stacks;
             kv_and_qk.insert({spec.kv_heads, static_cast<int>(spec.qk_norm)});
-            norm_activation_position.insert({static_cast<int>(spec.norm.kind),
-                                             spec.activation == Activation::SwiGlu,
+            norm_activation_position.insert({static_cast<int>(spec.norm.kind), is_gated(spec.activation),
                                              static_cast<int>(spec.position)});
             Transformer<double> model(spec, seed);
             Random random(seed + 99);

@@ -29,6 +29,7 @@ class PlainBlocks {
             for (int i = 0; i < s_.d_model; ++i)
                 row.push_back(at("tok_emb", token, i) +
                               (s_.position == Position::Learned ? at("pos_emb", t, i) : 0));
+            for (double& v : row) v *= s_.embedding_scale;
             x.push_back(s_.embedding_norm ? norm(row, "emb_norm") : row);
         }
         states.hidden.push_back(joined(x));
@@ -55,6 +56,7 @@ class PlainBlocks {
         const int columns = t->shape.size() == 2 ? t->shape[1] : 1;
         return model_.parameters()[t->offset + static_cast<std::size_t>(row * columns + column)];
     }
+    int head_width() const { return s_.head_width > 0 ? s_.head_width : s_.d_model / s_.heads; }
     bool has(const std::string& name) const { return model_.table().find(name); }
 
     static Row joined(const Rows& rows) {
@@ -90,6 +92,7 @@ class PlainBlocks {
     double activation(double h) const {
         switch (s_.activation) {
             case Activation::GeluTanh:
+            case Activation::GeGlu:
                 return h / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (h + 0.044715 * h * h * h)));
             case Activation::GeluErf:
                 return h / 2 * (1 + std::erf(h / std::sqrt(2)));
@@ -103,7 +106,7 @@ class PlainBlocks {
     Rows feed_forward(const Rows& u, const std::string& at) const {
         Rows f;
         for (const Row& row : u) {
-            const bool gated = s_.activation == Activation::SwiGlu;
+            const bool gated = s_.activation == Activation::SwiGlu || s_.activation == Activation::GeGlu;
             Row inner =
                 gated ? product(row, at + "w_gate", at + "b_gate") : product(row, at + "w1", at + "b1");
             for (double& h : inner) h = activation(h);
@@ -124,14 +127,17 @@ class PlainBlocks {
         Row all = product(u, prefix + "w" + which, prefix + "b" + which);
         if (which != "v" && s_.qk_norm == QkNorm::Full) all = norm(all, prefix + which + "_norm");
         Rows cut;
-        const int width = s_.d_model / s_.heads;
+        const int width = head_width();
+        // Of layer l from 1: the global base where l is a multiple.
+        const int layer = std::stoi(prefix.substr(7)) + 1;
+        const double base = layer % s_.rope_global_every == 0 ? s_.rope_base : s_.rope_local_base;
         for (int h = 0; h < count; ++h) {
             Row head(all.begin() + h * width, all.begin() + (h + 1) * width);
             if (which != "v" && s_.qk_norm == QkNorm::Head) head = norm(head, prefix + which + "_norm");
             if (which != "v" && s_.position == Position::Rope) {
                 const Row before = head;
                 for (int i = 0; i < width / 2; ++i) {
-                    const double angle = position * std::pow(s_.rope_base, -2.0 * i / width);
+                    const double angle = position * std::pow(base, -2.0 * i / width);
                     const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(i + width / 2);
                     head[a] = before[a] * std::cos(angle) - before[b] * std::sin(angle);
                     head[b] = before[b] * std::cos(angle) + before[a] * std::sin(angle);
@@ -143,7 +149,7 @@ class PlainBlocks {
     }
 
     Rows attention(const Rows& u, const std::string& prefix) const {
-        const int n = static_cast<int>(u.size()), width = s_.d_model / s_.heads;
+        const int n = static_cast<int>(u.size()), width = head_width();
         std::vector<Rows> q, k, v;
         for (int t = 0; t < n; ++t) {
             const Row& row = u[static_cast<std::size_t>(t)];

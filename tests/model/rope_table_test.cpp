@@ -143,6 +143,24 @@ class RopeTableTest : public QObject {
         s.rope_base = 1;
         QVERIFY_EXCEPTION_THROWN(validate(s), InputError);
     }
+
+    /// Local layers have a table of their own after the first, of their base, unscaled.
+    void localLayersHaveTheirOwnAngles() {
+        StackSpec both = stack_of(references()[1]);
+        both.depth = 5;
+        both.rope_global_every = 3;
+        both.rope_local_base = 77;
+        StackSpec global = both, local = both;
+        global.rope_global_every = local.rope_global_every = 1;
+        local.rope_base = 77;
+        local.rope_scaling = {};
+        std::vector<double> expected = rope_table<double>(global);
+        const std::vector<double> after = rope_table<double>(local);
+        QVERIFY(expected != after);
+        expected.insert(expected.end(), after.begin(), after.end());
+        QVERIFY(rope_table<double>(both) == expected);
+        for (int l = 0; l < both.depth; ++l) QCOMPARE(both.local_rotation(l), l != 2);
+    }
 };
 
 NORMSCOPE_TEST(RopeTableTest)

@@ -19,7 +19,8 @@ void check(const StackSpec& spec, double temperature, double tolerance) {
     auto model = model_of<T>(spec, 11);
     model.numerics.temperature = temperature;
     ThreadPool pool(2);
-    const int B = 3, n = spec.context, dh = spec.d_head(), width = spec.d_model + 2 * spec.d_kv();
+    const int B = 3, n = spec.context, dh = spec.d_head(), d_q = spec.heads * dh,
+              width = d_q + 2 * spec.d_kv();
     const Batch batch = batch_of(B, n);
     ProbeInput<T> input(model, batch, pool, 0);
     const auto result = run_probe(*find_probe("attention"), input);
@@ -38,9 +39,9 @@ void check(const StackSpec& spec, double temperature, double tolerance) {
                         const int group = spec.heads / spec.kv_heads;
                         double dot = 0;
                         for (int c = 0; c < dh; ++c)
-                            dot += static_cast<double>(qkv[(b * n + i) * width + head * dh + c]) *
-                                   static_cast<double>(
-                                       qkv[(b * n + j) * width + spec.d_model + head / group * dh + c]);
+                            dot +=
+                                static_cast<double>(qkv[(b * n + i) * width + head * dh + c]) *
+                                static_cast<double>(qkv[(b * n + j) * width + d_q + head / group * dh + c]);
                         score.push_back(dot / (temperature * std::sqrt(static_cast<double>(dh))));
                         largest = std::max(largest, std::abs(score.back()));
                     }
@@ -56,7 +57,7 @@ void check(const StackSpec& spec, double temperature, double tolerance) {
                     for (int c = 0; c < dh; ++c) {
                         const auto value = [&](int j) {
                             const int column =
-                                spec.d_model + spec.d_kv() + head / (spec.heads / spec.kv_heads) * dh + c;
+                                d_q + spec.d_kv() + head / (spec.heads / spec.kv_heads) * dh + c;
                             return static_cast<double>(qkv[(b * n + j) * width + column]);
                         };
                         double mixed = 0;
@@ -104,6 +105,10 @@ class AttentionRowsTest : public QObject {
         spec.kv_heads = 2;
         spec.qk_norm = QkNorm::Head;
         spec.position = Position::Rope;
+        check<double>(spec, 1.7, 1e-12);
+        spec.head_width = 12;
+        check<double>(spec, 1.7, 1e-12);
+        spec.head_width = 2;
         check<double>(spec, 1.7, 1e-12);
     }
 

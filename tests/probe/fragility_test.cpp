@@ -44,6 +44,10 @@ StackSpec stack_of(const QString& name) {
     } else if (name == "parallel") {
         s.layout = Layout::Parallel;
         s.qk_norm = QkNorm::Head;
+    } else if (name == "wide heads, GeGLU") {
+        s.activation = Activation::GeGlu;
+        s.head_width = 6;
+        s.kv_heads = 1;
     }
     complete(s, 11);
     return s;
@@ -92,7 +96,7 @@ class FragilityTest : public QObject {
     void isWhatItsDefinitionsGive_data() {
         QTest::addColumn<QString>("stack");
         QTest::addColumn<unsigned>("seed");
-        for (const char* stack : {"gpt2", "llama", "post, bidirectional", "parallel"})
+        for (const char* stack : {"gpt2", "llama", "post, bidirectional", "parallel", "wide heads, GeGLU"})
             for (const unsigned seed : {1u, 2u, 3u})
                 QTest::addRow("%s, seed %u", stack, seed) << stack << seed;
     }
@@ -105,8 +109,8 @@ class FragilityTest : public QObject {
         ProbeInput<double> input(model, batch, pool_, 0);
         const ProbeResult result = probe_fragility(input);
         const Tape<double>& tape = input.tape();
-        const int n = kTokens, d = spec.d_model, h = spec.d_head(), kv = spec.d_kv(), width = d + 2 * kv,
-                  R = kSequences * kTokens;
+        const int n = kTokens, d = spec.d_model, h = spec.d_head(), kv = spec.d_kv(), d_q = h * spec.heads,
+                  width = d_q + 2 * kv, R = kSequences * kTokens;
         const double scale = 1 / (model.numerics.temperature * std::sqrt(double(h)));
         const auto view = [&](const double* values, int rows, int columns) {
             return Eigen::Map<const Matrix>(values, rows, columns);
@@ -153,8 +157,8 @@ class FragilityTest : public QObject {
                 for (int b = 0; b < kSequences; ++b) {
                     const Matrix all = view(attention.qkv + b * n * width, n, width);
                     const int group = head * spec.kv_heads / spec.heads;
-                    const Matrix q = all.middleCols(head * h, h), k = all.middleCols(d + group * h, h),
-                                 v = all.middleCols(d + kv + group * h, h),
+                    const Matrix q = all.middleCols(head * h, h), k = all.middleCols(d_q + group * h, h),
+                                 v = all.middleCols(d_q + kv + group * h, h),
                                  p = view(attention.probabilities + (b * spec.heads + head) * n * n, n, n);
                     Matrix s = scale * q * k.transpose();
                     if (spec.causal) s.triangularView<Eigen::StrictlyUpper>().setZero();
@@ -197,7 +201,7 @@ class FragilityTest : public QObject {
 
             const QString block = QString("blocks.%1.").arg(l);
             Matrix w1, w2;
-            if (spec.activation == Activation::SwiGlu) {
+            if (is_gated(spec.activation)) {
                 const Matrix gate = weight(block + "ffn.w_gate"), up = weight(block + "ffn.w_up");
                 w1.resize(gate.rows() + up.rows(), d);
                 w1 << gate, up;

@@ -284,7 +284,9 @@ class LipschitzTest : public QObject {
                 spec.branch_scale_init = 0.8;
                 spec.causal = seed % 2 == 0;
                 if (seed % 4 == 1) spec.norm.kind = NormKind::RmsNorm;
-                if (seed % 3 == 0) spec.activation = Activation::SwiGlu;
+                if (seed % 3 == 0) spec.activation = seed % 2 ? Activation::GeGlu : Activation::SwiGlu;
+                if (seed % 11 < 4) spec.head_width = seed % 11 < 2 ? 6 : 2;
+                spec.rope_global_every = seed % 2 ? 2 : 1;
                 if (seed % 5 == 2) spec.position = Position::Rope;
                 if (seed % 7 == 3) spec.kv_heads = 1;
                 spec.qk_norm = static_cast<QkNorm>(seed % 6 < 3 ? seed % 6 : 0);

@@ -59,6 +59,8 @@ StackSpec drawn_stack(std::mt19937& generator) {
     s.layers[0].attn.a = one_of(-1.5, 1.0);
     s.layers[1].ffn.b = one_of(-0.5, 1.0);
     if (one_of(0, 1, 2) == 0) s.layers[1].attn.out = true;
+    s.head_width = one_of(0, 0, 4, 10);
+    if (s.activation == Activation::SwiGlu) s.activation = one_of(Activation::SwiGlu, Activation::GeGlu);
     complete(s, 9);
     return s;
 }

@@ -42,6 +42,10 @@ StackSpec stack_of(const QString& name) {
         s.scheme = Scheme::Post;
         s.causal = false;
         s.residual_step = 0.3;
+    } else if (name == "wide heads, GeGLU") {
+        s.activation = Activation::GeGlu;
+        s.head_width = 6;
+        s.kv_heads = 1;
     }
     complete(s, 9);
     return s;
@@ -82,7 +86,7 @@ class RangesTest : public QObject {
     void isWhatItsDefinitionsGive_data() {
         QTest::addColumn<QString>("stack");
         QTest::addColumn<unsigned>("seed");
-        for (const char* stack : {"gpt2", "llama", "post, bidirectional"})
+        for (const char* stack : {"gpt2", "llama", "post, bidirectional", "wide heads, GeGLU"})
             for (const unsigned seed : {1u, 2u, 3u})
                 QTest::addRow("%s, seed %u", stack, seed) << stack << seed;
     }
@@ -107,21 +111,22 @@ class RangesTest : public QObject {
             return view(model.parameters().data() + t->offset, t->shape[0],
                         t->shape.size() > 1 ? t->shape[1] : 1);
         };
-        const int d = spec.d_model, h = spec.d_head(), kv = spec.d_kv(), width = d + 2 * kv;
+        const int d = spec.d_model, h = spec.d_head(), kv = spec.d_kv(), d_q = h * spec.heads,
+                  width = d_q + 2 * kv;
 
         std::map<std::string, Counted> expected;
         for (int l = 0; l < spec.depth; ++l) {
             const std::string block = "blocks." + std::to_string(l);
             const SublayerTape<double>&attention = tape.sublayers[2 * std::size_t(l)],
                   &ffn = tape.sublayers[2 * std::size_t(l) + 1];
-            Matrix mixed(kRows, d);
+            Matrix mixed(kRows, d_q);
             for (int b = 0; b < kSequences; ++b) {
                 const Matrix qkv = view(attention.qkv + b * kTokens * width, kTokens, width);
                 expected[block + ".attn.qkv"].add(qkv);
                 for (int head = 0; head < spec.heads; ++head) {
                     const int group = head * spec.kv_heads / spec.heads;
                     const Matrix s =
-                        qkv.middleCols(head * h, h) * qkv.middleCols(d + group * h, h).transpose();
+                        qkv.middleCols(head * h, h) * qkv.middleCols(d_q + group * h, h).transpose();
                     Matrix p = Matrix::Zero(kTokens, kTokens);
                     for (int i = 0; i < kTokens; ++i) {
                         const int keys = spec.causal ? i + 1 : kTokens;
@@ -135,7 +140,7 @@ class RangesTest : public QObject {
                         }
                     }
                     mixed.block(b * kTokens, head * h, kTokens, h) =
-                        p * qkv.middleCols(d + kv + group * h, h);
+                        p * qkv.middleCols(d_q + kv + group * h, h);
                 }
             }
             expected[block + ".attn.mixed"].add(mixed);
@@ -150,7 +155,7 @@ class RangesTest : public QObject {
             expected[block + ".attn.branch"].add(Matrix(step * linear(mixed, "attn.wo", "attn.bo")));
             const Matrix u = view(ffn.u ? ffn.u : ffn.x, kRows, d),
                          act = view(ffn.activated, kRows, spec.d_ff);
-            if (spec.activation == Activation::SwiGlu) {
+            if (is_gated(spec.activation)) {
                 expected[block + ".ffn.pre"].add(linear(u, "ffn.w_gate", "ffn.b_gate"));
                 expected[block + ".ffn.pre"].add(linear(u, "ffn.w_up", "ffn.b_up"));
                 expected[block + ".ffn.branch"].add(Matrix(step * linear(act, "ffn.w_down", "ffn.b_down")));

@@ -31,6 +31,11 @@ inline const std::map<std::string, std::vector<std::string>> kRows = {
       "stack.layers=[{\"index\":1,\"attn\":{\"in\":true,\"post\":true},"
       "\"ffn\":{\"out\":true,\"a\":0.8,\"b\":1.1}}]"}},
     {"llama", {"stack.block=llama", "stack.kv_heads=1", "stack.qk_norm=head"}},
+    {"wide heads",
+     {"stack.block=llama", "stack.head_width=6", "stack.activation=geglu", "stack.embedding_scale=4",
+      "stack.rope_global_every=2", "stack.kv_heads=2", "stack.scheme=peri"}},
+    {"bf16 autocast, wide heads",
+     {"precision=bf16", "precision_policy=autocast", "stack.head_width=8", "stack.activation=geglu"}},
     {"parallel", {"stack.layout=parallel", "stack.scheme=pre", "stack.branch_scale=channel"}},
     {"parallel gated", {"stack.layout=parallel", "stack.scheme=post", "stack.gpas.enabled=true"}},
     {"gate at the output", {"stack.gpas.enabled=true", "stack.gpas.site=output", "stack.gpas.clip=0.01"}},

@@ -53,20 +53,23 @@ class LayerLipschitzTest : public QObject {
         QVERIFY(std::abs(bound.total() - bound.value - bound.scores) < 1e-14);
     }
 
-    /// SwiGLU of one channel, y = w_d·SiLU(w_g x)·w_u x, within its range.
-    void swigluOfOneChannel() {
-        for (const double range : {0.5, 2.0, 6.0}) {
-            const double wg = 1.3, wu = -0.8, wd = 2;
-            double slope = 0, up = 0, gated = 0;
-            for (double x = -range; x <= range; x += 1e-3) {
-                const auto y = [&](double v) { return wd * silu(wg * v) * wu * v; };
-                slope = std::max(slope, std::abs(y(x + 1e-6) - y(x - 1e-6)) / 2e-6);
-                up = std::max(up, std::abs(wu * x));
-                gated = std::max(gated, std::abs(silu(wg * x)));
+    /// A gated map of one channel, y = w_d·φ(w_g x)·w_u x, within its range.
+    void gatedMapOfOneChannel() {
+        for (const auto& [activation, function] :
+             {std::pair{Activation::SwiGlu, &silu}, std::pair{Activation::GeGlu, &gelu_tanh}})
+            for (const double range : {0.5, 2.0, 6.0}) {
+                const auto phi = function;
+                const double wg = 1.3, wu = -0.8, wd = 2;
+                double slope = 0, up = 0, gated = 0;
+                for (double x = -range; x <= range; x += 1e-3) {
+                    const auto y = [&](double v) { return wd * phi(wg * v) * wu * v; };
+                    slope = std::max(slope, std::abs(y(x + 1e-6) - y(x - 1e-6)) / 2e-6);
+                    up = std::max(up, std::abs(wu * x));
+                    gated = std::max(gated, std::abs(phi(wg * x)));
+                }
+                const double bound = gated_lipschitz(activation, wg, std::abs(wu), wd, up, gated);
+                QVERIFY(slope <= bound && bound < 2 * slope);
             }
-            const double bound = swiglu_lipschitz(wg, std::abs(wu), wd, up, gated);
-            QVERIFY(slope <= bound && bound < 2 * slope);
-        }
     }
 
     /// Special cases of the one form: the paper's pre and post layers.

@@ -14,7 +14,8 @@ template <class T>
 struct Places {
     Places(const AttentionShape& shape, const T* score_scale)
         : d(shape.d),
-          dh(shape.d_head()),
+          dh(shape.head_width),
+          d_q(shape.d_q()),
           d_kv(shape.d_kv()),
           heads(shape.heads),
           kv_heads(shape.kv_heads),
@@ -22,12 +23,12 @@ struct Places {
           width(shape.width()),
           n(shape.n),
           scale(*score_scale) {}
-    int d, dh, d_kv, heads, kv_heads, group, width, n;
+    int d, dh, d_q, d_kv, heads, kv_heads, group, width, n;
     T scale;
     std::size_t q(int h) const { return static_cast<std::size_t>(h) * dh; }
     // Each group of neighbouring heads reads one key and value head.
-    std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }
-    std::size_t v(int h) const { return static_cast<std::size_t>(d + d_kv + h / group * dh); }
+    std::size_t k(int h) const { return static_cast<std::size_t>(d_q + h / group * dh); }
+    std::size_t v(int h) const { return static_cast<std::size_t>(d_q + d_kv + h / group * dh); }
     std::size_t area() const { return static_cast<std::size_t>(n) * d; }
     /// A head's part of transposed keys or values: [d_head, n] of [d_kv, n].
     std::size_t transposed(int h) const { return static_cast<std::size_t>(h / group) * dh * n; }
@@ -74,11 +75,11 @@ std::array<ProjectionNorm<T>, 2> projection_norms(const AttentionShape& s, const
                                                   const AttentionGradients<T>* gradients = nullptr) {
     T* const dq = gradients ? gradients->q_norm : nullptr;
     T* const dk = gradients ? gradients->k_norm : nullptr;
-    const auto k = static_cast<std::size_t>(s.d);
+    const auto k = static_cast<std::size_t>(s.d_q());
     if (s.qk_norm == QkNorm::Head)
-        return {{{0, s.heads, s.d_head(), w.q_norm, tape.q_norm, dq},
-                 {k, s.kv_heads, s.d_head(), w.k_norm, tape.k_norm, dk}}};
-    return {{{0, 1, s.d, w.q_norm, tape.q_norm, dq}, {k, 1, s.d_kv(), w.k_norm, tape.k_norm, dk}}};
+        return {{{0, s.heads, s.head_width, w.q_norm, tape.q_norm, dq},
+                 {k, s.kv_heads, s.head_width, w.k_norm, tape.k_norm, dk}}};
+    return {{{0, 1, s.d_q(), w.q_norm, tape.q_norm, dq}, {k, 1, s.d_kv(), w.k_norm, tape.k_norm, dk}}};
 }
 
 /// From the projections of one sequence to the inputs of the scores: q and k are normalised, then rotated, in
@@ -88,7 +89,7 @@ void prepare_qk(const RowKernels<T>& kernels, const AttentionShape& shape, const
                 const AttentionWeights<T>& w, int sequence, const AttentionTape<T>& tape) {
     T* qkv = tape.qkv + s.rows(sequence) * s.width;
     if (tape.qk) {
-        const auto both = static_cast<std::size_t>(s.d + s.d_kv);
+        const auto both = static_cast<std::size_t>(s.d_q + s.d_kv);
         for (std::size_t r = s.rows(sequence); r < s.rows(sequence + 1); ++r) {
             T* row = tape.qkv + r * s.width;
             T* projected = tape.qk + r * both;
@@ -113,7 +114,7 @@ void prepare_qk_vjp(const RowKernels<T>& kernels, const AttentionShape& shape, c
         for (const auto& norm : projection_norms(shape, w, tape, gradients)) {
             T* at_norm = gradient + norm.column;
             kernels.norm_backward(shape.norm, norm.pieces, norm.width,
-                                  tape.qk + r * (s.d + s.d_kv) + norm.column,
+                                  tape.qk + r * (s.d_q + s.d_kv) + norm.column,
                                   norm.statistics.from(r * norm.pieces), norm.weight, at_norm, 1, false,
                                   at_norm, norm.gradient, nullptr);
         }
@@ -130,7 +131,7 @@ void prepare_qk_jvp(const RowKernels<T>& kernels, const AttentionShape& shape, c
             for (const auto& norm : projection_norms(shape, w, tape)) {
                 T* at_norm = row + norm.column;
                 kernels.norm_tangent(shape.norm, norm.pieces, norm.width,
-                                     tape.qk + r * (s.d + s.d_kv) + norm.column,
+                                     tape.qk + r * (s.d_q + s.d_kv) + norm.column,
                                      norm.statistics.from(r * norm.pieces), norm.weight, at_norm, 1, at_norm);
             }
         }
@@ -157,9 +158,9 @@ void last_token_jvp(const CpuKernels<T>& kernels, const Places<T>& s, const Atte
             T* row = scores + static_cast<std::size_t>(r) * n;
             kernels.rows.softmax_project(1, n, n, p, row, s.scale, row);
         }
-        kernels.products.nn(R, s.dh, n, 1, scores, n, rows + s.v(h), s.width, 0, mixed + s.q(h), s.d);
+        kernels.products.nn(R, s.dh, n, 1, scores, n, rows + s.v(h), s.width, 0, mixed + s.q(h), s.d_q);
         for (int r = 0; r < R; ++r) {
-            T* out = mixed + static_cast<std::size_t>(r) * s.d + s.q(h);
+            T* out = mixed + static_cast<std::size_t>(r) * s.d_q + s.q(h);
             const T* tv = tqkv + static_cast<std::size_t>(r) * s.width + s.v(h);
             kernels.rows.axpby(static_cast<std::size_t>(s.dh), 1, out, p[n - 1], tv, out);
         }
@@ -183,7 +184,7 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
         transpose(n, s.d_kv, rows + s.k(0), s.width, keys_transposed);
         for (int h = 0; h < s.heads; ++h) {
             T* p = tape.probabilities + s.map(b, h);
-            T* mixed = tape.mixed + s.rows(b) * s.d + s.q(h);
+            T* mixed = tape.mixed + s.rows(b) * s.d_q + s.q(h);
             for_row_blocks(shape.causal, n, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row);
                 T* block = p + row * n;
@@ -192,10 +193,10 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
                                   keys_transposed + s.transposed(h), n, 0, block, n);
                 kernels.rows.softmax(count, n, first_row, shape.causal, s.scale, block);
                 kernels.mixing.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0,
-                                  mixed + row * s.d, s.d);
+                                  mixed + row * s.d_q, s.d_q);
             });
         }
-        kernels.linear(n, s.d, s.d, tape.mixed + s.rows(b) * s.d, w.out, f + s.rows(b) * s.d);
+        kernels.linear(n, s.d, s.d_q, tape.mixed + s.rows(b) * s.d_q, w.out, f + s.rows(b) * s.d);
     }
 }
 
@@ -207,7 +208,7 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
     const int n = s.n, R = directions * sequences * n;
     const Products<T>& products = kernels.products;
     auto& scratch = Scratch<T>::of_thread();
-    scratch.mixed.resize(s.area());
+    scratch.mixed.resize(static_cast<std::size_t>(n) * s.d_q);
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
     scratch.scores.resize(static_cast<std::size_t>(n) * n);
     scratch.transposed.resize(static_cast<std::size_t>(n) * s.d_kv);
@@ -217,14 +218,14 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
     T* ds = scratch.scores.data();
 
     if (gradients) {
-        kernels.weight_gradient(R, s.d, s.d, df, tape.mixed, gradients->fresh, gradients->wo);
+        kernels.weight_gradient(R, s.d, s.d_q, df, tape.mixed, gradients->fresh, gradients->wo);
         if (gradients->bo) kernels.rows.column_sums(R, s.d, df, gradients->bo);
     }
     for (int i = 0; i < directions * sequences; ++i) {
         const int sequence = i % sequences;
         const T* rows = tape.qkv + s.rows(sequence) * s.width;
         T* drows = dqkv + s.rows(i) * s.width;
-        products.nn(n, s.d, s.d, 1, df + i * s.area(), s.d, w.out.weight, s.d, 0, dmixed, s.d);
+        products.nn(n, s.d_q, s.d, 1, df + i * s.area(), s.d, w.out.weight, s.d_q, 0, dmixed, s.d_q);
         transpose(n, s.d_kv, rows + s.v(0), s.width, values_transposed);
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(sequence, h);
@@ -233,8 +234,8 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
             for_row_blocks(shape.causal, n, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
                 const int count = end - first_row, keys = shape.causal ? end : n;
-                products.nn(count, keys, s.dh, 1, dout + row * s.d, s.d, values_transposed + s.transposed(h),
-                            n, 0, ds + at_row, n);
+                products.nn(count, keys, s.dh, 1, dout + row * s.d_q, s.d_q,
+                            values_transposed + s.transposed(h), n, 0, ds + at_row, n);
                 kernels.rows.softmax_project(count, keys, n, p + at_row, ds + at_row, s.scale, ds + at_row);
                 products.nn(count, s.dh, keys, 1, ds + at_row, n, rows + s.k(h), s.width, 0,
                             drows + row * s.width + s.q(h), s.width);
@@ -245,8 +246,8 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
                 const int count = end - first_key, queries = n - static_cast<int>(from);
                 const std::size_t at_key = from * n + key;
                 T* to = drows + key * s.width;
-                products.tn(count, s.dh, queries, 1, p + at_key, n, dout + from * s.d, s.d, kept, to + s.v(h),
-                            s.width);
+                products.tn(count, s.dh, queries, 1, p + at_key, n, dout + from * s.d_q, s.d_q, kept,
+                            to + s.v(h), s.width);
                 products.tn(count, s.dh, queries, 1, ds + at_key, n, rows + from * s.width + s.q(h), s.width,
                             kept, to + s.k(h), s.width);
             });
@@ -270,7 +271,7 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
     const LinearWeights<T> qkv{w.qkv.weight, w.qkv.transposed, nullptr},
         out{w.out.weight, w.out.transposed, nullptr};
     auto& scratch = Scratch<T>::of_thread();
-    scratch.mixed.resize(static_cast<std::size_t>(R) * s.d);
+    scratch.mixed.resize(static_cast<std::size_t>(R) * s.d_q);
     scratch.qkv.resize(static_cast<std::size_t>(R) * s.width);
     scratch.scores.resize(static_cast<std::size_t>(m == 1 ? R : m) * n);
     T* tqkv = scratch.qkv.data();
@@ -281,7 +282,7 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
             prepare_qk_jvp(kernels.rows, shape, s, w, first_token, tape,
                            tqkv + static_cast<std::size_t>(k) * s.width);
         last_token_jvp(kernels, s, tape, R, tqkv, tscores, scratch.mixed.data());
-        kernels.linear(R, s.d, s.d, scratch.mixed.data(), out, tf);
+        kernels.linear(R, s.d, s.d_q, scratch.mixed.data(), out, tf);
         return;
     }
 
@@ -293,12 +294,12 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
         prepare_qk_jvp(kernels.rows, shape, s, w, first_token, tape, trows);
         for (int h = 0; h < s.heads; ++h) {
             const T* p = tape.probabilities + s.map(0, h) + static_cast<std::size_t>(first_token) * n;
-            T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d + s.q(h);
+            T* tout = scratch.mixed.data() + static_cast<std::size_t>(k) * m * s.d_q + s.q(h);
             for_row_blocks(shape.causal, m, [&](int first_row, int end) {
                 const std::size_t row = static_cast<std::size_t>(first_row), at_row = row * n;
                 const int count = end - first_row, moved_keys = shape.causal ? end : m,
                           keys = first_token + moved_keys;
-                T* to = tout + row * s.d;
+                T* to = tout + row * s.d_q;
                 // S' = Q'Kᵀ + QK'ᵀ; the keys before first_token do not move.
                 products.nt(count, keys, s.dh, 1, trows + row * s.width + s.q(h), s.width, rows + s.k(h),
                             s.width, 0, tscores + at_row, n);
@@ -306,13 +307,13 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
                             trows + s.k(h), s.width, 1, tscores + at_row + first_token, n);
                 kernels.rows.softmax_project(count, keys, n, p + at_row, tscores + at_row, s.scale,
                                              tscores + at_row);
-                products.nn(count, s.dh, keys, 1, tscores + at_row, n, rows + s.v(h), s.width, 0, to, s.d);
+                products.nn(count, s.dh, keys, 1, tscores + at_row, n, rows + s.v(h), s.width, 0, to, s.d_q);
                 products.nn(count, s.dh, moved_keys, 1, p + at_row + first_token, n, trows + s.v(h), s.width,
-                            1, to, s.d);
+                            1, to, s.d_q);
             });
         }
     }
-    kernels.linear(R, s.d, s.d, scratch.mixed.data(), out, tf);
+    kernels.linear(R, s.d, s.d_q, scratch.mixed.data(), out, tf);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                          \

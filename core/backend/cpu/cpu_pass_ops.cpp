@@ -118,10 +118,10 @@ template <class T>
 void CpuLayerOps<T>::round_weights(std::size_t, T*) {}
 
 template <class T>
-void CpuElementwiseOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
+void CpuElementwiseOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, PassRule rule,
                                              const Numerics* numbers, const T* parameters,
                                              PassCoefficients<T>* pass, SublayerCoefficients<T>* out) {
-    *pass = whole_pass_coefficients<T>(*numbers, d_head);
+    *pass = whole_pass_coefficients<T>(*numbers, rule);
     for (int i = 0; i < sublayers; ++i) out[i] = sublayer_coefficients<T>(rules[i], *numbers, parameters);
 }
 
@@ -143,16 +143,16 @@ void CpuElementwiseOps<T>::multiply(std::size_t count, const T* x, const T* y, T
     rows_.multiply(count, x, y, out);
 }
 template <class T>
-void CpuElementwiseOps<T>::swiglu(int R, int width, const T* pre, T* a) {
-    rows_.swiglu(R, width, pre, a);
+void CpuElementwiseOps<T>::gated(Activation kind, int R, int width, const T* pre, T* a) {
+    rows_.gated(kind, R, width, pre, a);
 }
 template <class T>
-void CpuElementwiseOps<T>::swiglu_vjp(int R, int width, const T* pre, const T* da, T* dpre) {
-    rows_.swiglu_backward(R, width, pre, da, dpre);
+void CpuElementwiseOps<T>::gated_vjp(Activation kind, int R, int width, const T* pre, const T* da, T* dpre) {
+    rows_.gated_backward(kind, R, width, pre, da, dpre);
 }
 template <class T>
-void CpuElementwiseOps<T>::swiglu_jvp(int R, int width, const T* pre, const T* tpre, T* ta) {
-    rows_.swiglu_tangent(R, width, pre, tpre, ta);
+void CpuElementwiseOps<T>::gated_jvp(Activation kind, int R, int width, const T* pre, const T* tpre, T* ta) {
+    rows_.gated_tangent(kind, R, width, pre, tpre, ta);
 }
 template <class T>
 void CpuElementwiseOps<T>::axpby(std::size_t count, const T* a, const T* x, const T* b, const T* y, T* out) {

@@ -20,7 +20,7 @@ RowKernels<float> split_rows(Rounding rounding, const OperationKinds& low) {
     if (has(low, OperationKind::Projections)) rows.rope = rounded.rope;
     if (has(low, OperationKind::Activation)) {
         rows.activation = rounded.activation;
-        rows.swiglu = rounded.swiglu;
+        rows.gated = rounded.gated;
         rows.soft_cap = rounded.soft_cap;
     }
     if (has(low, OperationKind::Residual)) {

@@ -51,14 +51,14 @@ class Parameters {
 template <class T>
 double attention_offset(const StackSpec& s, const T* wo, const T* bv, const T* bo) {
     if (!bv && !bo) return 0;
-    const int d = s.d_model, dh = s.d_head(), group = s.heads / s.kv_heads;
-    std::vector<double> values(static_cast<std::size_t>(d));
+    const int d = s.d_model, d_q = s.d_q(), dh = s.d_head(), group = s.heads / s.kv_heads;
+    std::vector<double> values(static_cast<std::size_t>(d_q));
     for (int h = 0; bv && h < s.heads; ++h) std::copy_n(bv + h / group * dh, dh, values.begin() + h * dh);
     double squares = 0;
-    for (int i = 0; i < d; ++i, wo += d) {
+    for (int i = 0; i < d; ++i, wo += d_q) {
         double sum = bo ? static_cast<double>(bo[i]) : 0;
 #pragma omp simd reduction(+ : sum)
-        for (int c = 0; c < d; ++c) sum += static_cast<double>(wo[c]) * values[static_cast<std::size_t>(c)];
+        for (int c = 0; c < d_q; ++c) sum += static_cast<double>(wo[c]) * values[static_cast<std::size_t>(c)];
         squares += sum * sum;
     }
     return std::sqrt(squares);
@@ -98,10 +98,10 @@ BranchBound branch_bound(const Transformer<T>& model, std::size_t sublayer, doub
         const AttentionOffsets& at = model.table().attention[sublayer / 2];
         const double U = normed(at.norm_in);
         const int dh = s.d_head(), group = s.heads / s.kv_heads;
-        const std::size_t values = width + static_cast<std::size_t>(s.d_kv());  // rows of W^Q and W^K
+        const std::size_t values = static_cast<std::size_t>(s.d_q() + s.d_kv());  // rows of W^Q and W^K
         const T *wo = p.at(at.wo), *wv = p.at(at.wqkv, values * width);
         for (int h = 0; h < s.heads; ++h)
-            bound.gain += product_norm_bound(d, dh, d, wo + h * dh, d,
+            bound.gain += product_norm_bound(d, dh, d, wo + h * dh, s.d_q(),
                                              wv + static_cast<std::size_t>(h / group * dh) * width, d);
         bound.unbiased = bound.unbiased && no_bias(at.bqkv, values, static_cast<std::size_t>(s.d_kv())) &&
                          no_bias(at.bo, 0, width);
@@ -117,7 +117,7 @@ BranchBound branch_bound(const Transformer<T>& model, std::size_t sublayer, doub
     const double inner = first * U + length_of(b1, wide), offset = length_of(p.at(at.b2), width);
     bound.unbiased = bound.unbiased && no_bias(at.b1, 0, static_cast<std::size_t>(feed_forward_width(s))) &&
                      no_bias(at.b2, 0, width);
-    if (s.activation != Activation::SwiGlu) {
+    if (!is_gated(s.activation)) {
         bound.gain = second * first;
         bound.token = second * inner + offset;
         return bound;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 namespace normscope {
@@ -108,13 +109,14 @@ AttentionNorms attention_norms(const Transformer<T>& model, const Tape<T>& tape,
     const AttentionOffsets& at = model.table().attention[layer];
     const SublayerTape<T>& t = tape.sublayers[2 * layer];
     const int d = s.d_model, dh = s.d_head(), group = s.heads / s.kv_heads;
-    const auto width = static_cast<std::size_t>(d), kv = static_cast<std::size_t>(s.d_kv()),
-               rows = static_cast<std::size_t>(tape.rows()), head_width = static_cast<std::size_t>(dh);
-    const double query = weights.norm(at.wqkv, d, d),
-                 key = weights.norm(at.wqkv + width * width, s.d_kv(), d),
-                 value = weights.norm(at.wqkv + (width + kv) * width, s.d_kv(), d);
+    const auto width = static_cast<std::size_t>(d), queries = static_cast<std::size_t>(s.d_q()),
+               kv = static_cast<std::size_t>(s.d_kv()), rows = static_cast<std::size_t>(tape.rows()),
+               head_width = static_cast<std::size_t>(dh);
+    const double query = weights.norm(at.wqkv, s.d_q(), d),
+                 key = weights.norm(at.wqkv + queries * width, s.d_kv(), d),
+                 value = weights.norm(at.wqkv + (queries + kv) * width, s.d_kv(), d);
     AttentionNorms norms;
-    norms.output = weights.norm(at.wo, d, d);
+    norms.output = weights.norm(at.wo, d, s.d_q());
     norms.projection = norms.output * query * key * value;
 
     // Norms on q and k: their sizes are read from the tape, which holds them as the scores read them.
@@ -134,18 +136,18 @@ AttentionNorms attention_norms(const Transformer<T>& model, const Tape<T>& tape,
         HeadLipschitz head;
         head.theta = theta[static_cast<std::size_t>(h)];
         head.query_slope = weights.norm(at.wqkv + first_query * width, dh, d);
-        head.key_slope = weights.norm(at.wqkv + (width + shared) * width, dh, d);
-        head.value = weights.norm(at.wqkv + (width + kv + shared) * width, dh, d);
+        head.key_slope = weights.norm(at.wqkv + (queries + shared) * width, dh, d);
+        head.value = weights.norm(at.wqkv + (queries + kv + shared) * width, dh, d);
         head.query_size = head.query_slope * token_norm;
         head.key_size = head.key_slope * token_norm;
         norms.paper.push_back(head);
         head.query_size += weights.length(at.bqkv, first_query, dh);
         // Rotated by positions, a bias of the keys no longer adds the same to all scores of a row.
-        if (s.position == Position::Rope) head.key_size += weights.length(at.bqkv, width + shared, dh);
+        if (s.position == Position::Rope) head.key_size += weights.length(at.bqkv, queries + shared, dh);
         if (normed) {
-            const std::size_t stride = width + 2 * kv;
+            const std::size_t stride = queries + 2 * kv;
             head.query_size = longest_row(tape, t.qkv + first_query, rows, head_width, stride);
-            head.key_size = longest_row(tape, t.qkv + width + shared, rows, head_width, stride);
+            head.key_size = longest_row(tape, t.qkv + queries + shared, rows, head_width, stride);
             const bool full = s.qk_norm == QkNorm::Full;  // one norm over all heads
             head.query_slope = of_query * (full ? query : head.query_slope);
             head.key_slope = of_key * (full ? key : head.key_slope);
@@ -155,9 +157,14 @@ AttentionNorms attention_norms(const Transformer<T>& model, const Tape<T>& tape,
     return norms;
 }
 
-/// The largest |up| and |SiLU(gate)| of SwiGLU over the tokens.
+/// GELU in its tanh form (row/activation.h).
+double gelu_tanh(double x) {
+    return x * gate::logistic(2 * std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x));
+}
+
+/// The largest |up| and |φ(gate)| of a gated activation over the tokens.
 template <class T>
-std::pair<double, double> gated_sizes(const Tape<T>& tape, const T* pre, int ff) {
+std::pair<double, double> gated_sizes(const Tape<T>& tape, Activation activation, const T* pre, int ff) {
     const auto width = static_cast<std::size_t>(ff), rows = static_cast<std::size_t>(tape.rows());
     const HostView<T> values = tape.view(pre, rows * 2 * width);
     double up = 0, gated = 0;
@@ -165,9 +172,10 @@ std::pair<double, double> gated_sizes(const Tape<T>& tape, const T* pre, int ff)
         for (std::size_t c = 0; c < width; ++c) {
             const double g = static_cast<double>(values[2 * r * width + c]),
                          p = std::abs(static_cast<double>(values[(2 * r + 1) * width + c]));
-            const double silu = std::abs(g * gate::logistic(g));
+            const double opened =
+                std::abs(activation == Activation::SwiGlu ? g * gate::logistic(g) : gelu_tanh(g));
             if (!(p <= up)) up = p;
-            if (!(silu <= gated)) gated = silu;
+            if (!(opened <= gated)) gated = opened;
         }
     return {up, gated};
 }
@@ -179,10 +187,10 @@ double feed_forward_bound(const Transformer<T>& model, const Tape<T>& tape, std:
     const FeedForwardOffsets& at = model.table().feed_forward[layer];
     const int d = s.d_model, ff = s.d_ff;
     const double first = weights.norm(at.w1, ff, d), second = weights.norm(at.w2, d, ff);
-    if (s.activation != Activation::SwiGlu) return feed_forward_lipschitz(first, second, s.activation);
-    const auto [up, gated] = gated_sizes(tape, tape.sublayers[2 * layer + 1].pre, ff);
+    if (!is_gated(s.activation)) return feed_forward_lipschitz(first, second, s.activation);
+    const auto [up, gated] = gated_sizes(tape, s.activation, tape.sublayers[2 * layer + 1].pre, ff);
     const std::size_t up_weight = at.w1 + static_cast<std::size_t>(ff) * static_cast<std::size_t>(d);
-    return swiglu_lipschitz(first, weights.norm(up_weight, ff, d), second, up, gated);
+    return gated_lipschitz(s.activation, first, weights.norm(up_weight, ff, d), second, up, gated);
 }
 
 template <class T>

@@ -31,15 +31,12 @@ double scalar_operations(double numbers) {
 }
 
 double ProbeShape::parameters() const {
-    const double d = d_model;
-    const double layer = 2 * d * d + 2 * d * d_kv + static_cast<double>(feed_forward_maps) * d * d_ff;
-    return depth * layer + d * (2.0 * vocab + context);
+    return depth * layer_weights() + d_model * (2.0 * vocab + context);
 }
 
 double forward_operations(const ProbeShape& s, double tokens, double length) {
-    const double d = s.d_model;
-    const double maps = 2 * d * d + 2 * d * s.d_kv + static_cast<double>(s.feed_forward_maps) * d * s.d_ff;
-    return tokens * (s.depth * (maps + 2 * length * d) + d * s.vocab);
+    return tokens *
+           (s.depth * (s.layer_weights() + 2 * length * s.d_q) + static_cast<double>(s.d_model) * s.vocab);
 }
 
 double forward_pass_operations(const ProbeShape& s) {
@@ -72,10 +69,11 @@ ProbeShape probe_shape(const StackSpec& stack, int batch, int accumulate) {
     s.depth = stack.depth;
     s.d_model = stack.d_model;
     s.heads = stack.heads;
+    s.d_q = stack.d_q();
     s.d_kv = stack.d_kv();
     s.d_ff = stack.d_ff;
     s.vocab = stack.vocab;
-    s.feed_forward_maps = stack.activation == Activation::SwiGlu ? 3 : 2;
+    s.feed_forward_maps = is_gated(stack.activation) ? 3 : 2;
     s.batch = batch;
     s.accumulate = accumulate;
     s.context = stack.context;

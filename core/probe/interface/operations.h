@@ -33,13 +33,17 @@ struct SelectedParts {
 /// The sizes for operation counts. Independent of the placement of the norms, so that runs that differ only
 /// in the scheme are measured at the same steps.
 struct ProbeShape {
-    int depth = 0, d_model = 0, heads = 0, d_kv = 0, d_ff = 0, vocab = 0;
+    int depth = 0, d_model = 0, heads = 0, d_q = 0, d_kv = 0, d_ff = 0, vocab = 0;
     int feed_forward_maps = 2;  ///< matrices of one feed-forward sub-layer: 2, SwiGLU 3
     int batch = 1, accumulate = 1,
         context = 1;                ///< of a training step: sequences a micro-batch, micro-batches, tokens
     int sequences = 8, length = 1;  ///< of the probe batch
     SelectedParts part{};           ///< of the probe that is counted; shared passes are whole
 
+    /// Weights of the linear maps of a layer.
+    double layer_weights() const {
+        return 2.0 * d_model * (d_q + d_kv) + static_cast<double>(feed_forward_maps) * d_model * d_ff;
+    }
     double tokens() const { return static_cast<double>(sequences) * length; }
     /// Weights of all linear maps and embeddings; norms and biases are too few to count.
     double parameters() const;

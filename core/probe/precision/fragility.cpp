@@ -86,10 +86,10 @@ HeadNumbers measure_head(const ProbeInput<T>& input, const Tape<T>& tape, std::s
     const StackSpec& spec = input.model.spec();
     const SublayerTape<T>& attention = tape.sublayers[2 * layer];
     const auto n = static_cast<std::size_t>(tape.length), H = static_cast<std::size_t>(spec.heads),
-               d = static_cast<std::size_t>(spec.d_model), d_kv = static_cast<std::size_t>(spec.d_kv()),
-               d_head = static_cast<std::size_t>(spec.d_head()), width = d + 2 * d_kv;
+               d_q = static_cast<std::size_t>(spec.d_q()), d_kv = static_cast<std::size_t>(spec.d_kv()),
+               d_head = static_cast<std::size_t>(spec.d_head()), width = d_q + 2 * d_kv;
     // Neighbouring heads share a key head where there are fewer of those.
-    const std::size_t key = d + head * static_cast<std::size_t>(spec.kv_heads) / H * d_head;
+    const std::size_t key = d_q + head * static_cast<std::size_t>(spec.kv_heads) / H * d_head;
     HeadNumbers result;
     const double scale = 1 / (input.model.numerics.temperature * std::sqrt(static_cast<double>(d_head)));
     result.squares.scale = scale;
@@ -102,11 +102,11 @@ HeadNumbers measure_head(const ProbeInput<T>& input, const Tape<T>& tape, std::s
         input.check_cancelled();
         const HostView<T> qkv = tape.view(attention.qkv + b * n * width, n * width),
                           probabilities = tape.view(attention.probabilities + (b * H + head) * n * n, n * n),
-                          mixed = tape.view(attention.mixed + b * n * d, n * d);
+                          mixed = tape.view(attention.mixed + b * n * d_q, n * d_q);
         const auto q = widened(qkv.data() + head * d_head, n, d_head, width),
                    k = widened(qkv.data() + key, n, d_head, width),
                    v = widened(qkv.data() + key + d_kv, n, d_head, width),
-                   o = widened(mixed.data() + head * d_head, n, d_head, d);
+                   o = widened(mixed.data() + head * d_head, n, d_head, d_q);
         const std::vector<double> p(probabilities.begin(), probabilities.end());
         matmul_nt<double>(rows, rows, columns, scale, q.data(), columns, k.data(), columns, 0, s.data(),
                           rows);
@@ -201,7 +201,7 @@ LayerNumbers measure_layer(const ProbeInput<T>& input, const Tape<T>& tape, std:
     };
     const AttentionOffsets& attention = model.table().attention[layer];
     const FeedForwardOffsets& feed_forward = model.table().feed_forward[layer];
-    const Condition out = weight(attention.wo, spec.d_model, spec.d_model),
+    const Condition out = weight(attention.wo, spec.d_model, spec.d_q()),
                     first = weight(feed_forward.w1, feed_forward_width(spec), spec.d_model),
                     second = weight(feed_forward.w2, spec.d_model, spec.d_ff);
     const SublayerTape<T>&of_attention = tape.sublayers[2 * layer], &of_ffn = tape.sublayers[2 * layer + 1];
@@ -218,7 +218,7 @@ LayerNumbers measure_layer(const ProbeInput<T>& input, const Tape<T>& tape, std:
     LayerNumbers result;
     result.output_norm = out.norm;
     result.kappa_eff = first.number + second.number + out.number;
-    result.remainder = out.norm * size(of_attention.mixed, d) +
+    result.remainder = out.norm * size(of_attention.mixed, static_cast<std::size_t>(spec.d_q())) +
                        first.norm * size(of_ffn.u ? of_ffn.u : of_ffn.x, d) +
                        second.norm * size(of_ffn.activated, d_ff);
     const int k = 2 * static_cast<int>(layer);

@@ -61,15 +61,16 @@ class Places {
 
     std::vector<Place> all() {
         const StackSpec& s = input_.model.spec();
-        const auto R = static_cast<std::size_t>(tape_.rows()), d = static_cast<std::size_t>(s.d_model);
+        const auto R = static_cast<std::size_t>(tape_.rows()), d = static_cast<std::size_t>(s.d_model),
+                   d_q = static_cast<std::size_t>(s.d_q());
         for (std::size_t l = 0; l < static_cast<std::size_t>(s.depth); ++l) {
             const SublayerTape<T>&attention = tape_.sublayers[2 * l], &ffn = tape_.sublayers[2 * l + 1];
             const std::string block = "blocks." + std::to_string(l);
-            stored(block + ".attn.qkv", attention.qkv, R * (d + 2 * static_cast<std::size_t>(s.d_kv())));
+            stored(block + ".attn.qkv", attention.qkv, R * (d_q + 2 * static_cast<std::size_t>(s.d_kv())));
             places_.push_back({block + ".attn.scores", [this, l](Range& range) { scores(l, range); }});
             places_.push_back(
                 {block + ".attn.probabilities", [this, l](Range& range) { probabilities(l, range); }});
-            stored(block + ".attn.mixed", attention.mixed, R * d);
+            stored(block + ".attn.mixed", attention.mixed, R * d_q);
             branch(block + ".attn.branch", static_cast<int>(2 * l));
             stored(block + ".ffn.pre", ffn.pre, R * static_cast<std::size_t>(feed_forward_width(s)));
             stored(block + ".ffn.hidden", ffn.activated, R * static_cast<std::size_t>(s.d_ff));
@@ -111,14 +112,14 @@ class Places {
 
     void scores(std::size_t layer, Range& range) const {
         const StackSpec& s = input_.model.spec();
-        const auto n = static_cast<std::size_t>(tape_.length), d = static_cast<std::size_t>(s.d_model),
+        const auto n = static_cast<std::size_t>(tape_.length), d_q = static_cast<std::size_t>(s.d_q()),
                    dh = static_cast<std::size_t>(s.d_head());
-        const int across = s.d_model + 2 * s.d_kv();
+        const int across = s.d_q() + 2 * s.d_kv();
         std::vector<T> map(n * n);
         each_map([&](std::size_t b, std::size_t h) {
             const std::size_t size = n * static_cast<std::size_t>(across),
-                              key = d + h * static_cast<std::size_t>(s.kv_heads) /
-                                            static_cast<std::size_t>(s.heads) * dh;
+                              key = d_q + h * static_cast<std::size_t>(s.kv_heads) /
+                                              static_cast<std::size_t>(s.heads) * dh;
             const HostView<T> qkv = tape_.view(tape_.sublayers[2 * layer].qkv + b * size, size);
             matmul_nt<T>(tape_.length, tape_.length, s.d_head(), 1, qkv.data() + h * dh, across,
                          qkv.data() + key, across, 0, map.data(), tape_.length);
@@ -182,8 +183,9 @@ namespace {
 double ranges_operations(const ProbeShape& s) {
     const double maps = double(s.depth) * s.heads * s.tokens() * s.length;
     const double stored =
-        s.tokens() * (s.depth * (5.0 * s.d_model + 2 * s.d_kv + 2.0 * s.d_ff) + s.vocab) + 2 * s.states();
-    return scalar_operations(6 * (stored + maps)) + maps * (s.d_model / double(s.heads));
+        s.tokens() * (s.depth * (3.0 * s.d_model + 2.0 * s.d_q + 2 * s.d_kv + 2.0 * s.d_ff) + s.vocab) +
+        2 * s.states();
+    return scalar_operations(6 * (stored + maps)) + maps * (s.d_q / double(s.heads));
 }
 
 }  // namespace

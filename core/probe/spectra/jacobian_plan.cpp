@@ -31,8 +31,8 @@ struct Cost {
 
     /// Operations of a token through one layer with `n` tokens to attend to.
     double operations(double n) const {
-        const double maps = spec.activation == Activation::SwiGlu ? 3 : 2;
-        return 2 * (2 * d * d + 2 * d * spec.d_kv() + maps * d * spec.d_ff) + 4 * n * d;
+        const double maps = is_gated(spec.activation) ? 3 : 2;
+        return 2 * (2 * d * (spec.d_q() + spec.d_kv()) + maps * d * spec.d_ff) + 4 * n * spec.d_q();
     }
     /// Forward, or as one direction of a tangent: few rows per GEMM, plus row kernels.
     double pass(double n) const { return (1 + 64 / d) * operations(n) + 3300 * d; }

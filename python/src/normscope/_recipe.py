@@ -51,15 +51,17 @@ def _stack(model, structure, context, unstated):
         "norm": {"kind": norms[0].kind if norms else "layernorm", "eps": norms[0].eps if norms else 1e-5},
         "residual_step": 1.0, "temperature": 1.0,
     }
-    if stack["d_model"] % stack["heads"]:
+    head_dim = getattr(config, "head_dim", None)
+    if isinstance(head_dim, int) and head_dim > 0 and head_dim * structure.heads != structure.d_model:
+        stack["head_width"] = head_dim
+    elif stack["d_model"] % stack["heads"]:
         unstated.append(f"{stack['heads']} heads, which do not divide d_model {stack['d_model']}")
         stack["heads"] = stack["kv_heads"] = math.gcd(stack["d_model"], stack["heads"])
     if stack["heads"] % stack["kv_heads"]:
         stack["kv_heads"] = stack["heads"]
-    if stack["position"] == "rope" and (stack["d_model"] // stack["heads"]) % 2:
+    if stack["position"] == "rope" and stack.get("head_width", stack["d_model"] // stack["heads"]) % 2:
         stack["position"] = "none"
-    theta = getattr(config, "rope_theta", None) or (getattr(config, "rope_parameters", None) or {}).get("rope_theta") \
-        if config is not None else None
+    theta = getattr(config, "rope_theta", None) or _rotation(config).get("rope_theta")
     if isinstance(theta, (int, float)) and theta > 1:
         stack["rope_base"] = float(theta)
     scaling = _rope_scaling(config, stack["context"], unstated)
@@ -68,9 +70,10 @@ def _stack(model, structure, context, unstated):
     fraction = _rotary_fraction(config)
     if fraction != 1:
         stack["rope_fraction"] = fraction
-    head_dim = getattr(config, "head_dim", None)
-    if isinstance(head_dim, int) and head_dim * structure.heads != structure.d_model:
-        unstated.append(f"head_dim {head_dim}")
+    stack.update(_local_layers(config, structure.depth, unstated))
+    scale = next((float(m.scalar_embed_scale) for m in structure.embeddings if hasattr(m, "scalar_embed_scale")), 1.0)
+    if scale != 1:
+        stack["embedding_scale"] = scale
     if any(site.kind != norms[0].kind or site.eps != norms[0].eps for site in norms):
         unstated.append("norms of more than one kind or ε")
     if any(site.unit_offset for site in norms):
@@ -79,9 +82,27 @@ def _stack(model, structure, context, unstated):
     return stack
 
 
+def _rotation(config, kind="full_attention"):
+    """What a configuration states of rotary positions; where that is by the kind of layer, of this kind."""
+    parameters = getattr(config, "rope_parameters", None) or {}
+    return parameters.get(kind) or {} if {"full_attention", "sliding_attention"} & parameters.keys() else parameters
+
+
+def _local_layers(config, depth, unstated):
+    """The keys of layers with rotary positions of their own (Gemma 3)."""
+    types, local = getattr(config, "layer_types", None), _rotation(config, "sliding_attention")
+    if not types or local == _rotation(config) or "sliding_attention" not in types:
+        return {}
+    for every in range(2, depth + 2):
+        if all((kind == "full_attention") == ((layer + 1) % every == 0) for layer, kind in enumerate(types)):
+            return {"rope_global_every": every, "rope_local_base": float(local.get("rope_theta") or 10000.0)}
+    unstated.append("which layers have rotary positions of their own")
+    return {}
+
+
 def _rotary_fraction(config):
     """The share of a head's entries that rotary positions turn."""
-    parameters = getattr(config, "rope_parameters", None) or {}
+    parameters = _rotation(config)
     for value in (parameters.get("partial_rotary_factor"), getattr(config, "partial_rotary_factor", None),
                   getattr(config, "rotary_pct", None)):
         if isinstance(value, (int, float)) and 0 < value <= 1:
@@ -91,7 +112,7 @@ def _rotary_fraction(config):
 
 def _rope_scaling(config, context, unstated):
     """stack.rope_scaling of a configuration of transformers, or None."""
-    given = {**(getattr(config, "rope_scaling", None) or {}), **(getattr(config, "rope_parameters", None) or {})}
+    given = {**(getattr(config, "rope_scaling", None) or {}), **_rotation(config)}
     kind = given.get("rope_type") or given.get("type") or "default"
     if kind == "default":
         return None
@@ -126,9 +147,11 @@ def _activation(model, structure, config, unstated):
     block_ffn = structure.sublayers[1].modules
     gated = sum(1 for module in block_ffn for child in module.modules() if isinstance(child, nn.Linear)) >= 3 or any(
         "gate" in name for module in block_ffn for name, _ in module.named_modules())
-    name = next((getattr(config, key) for key in ("hidden_act", "activation_function", "hidden_activation")
+    name = next((getattr(config, key) for key in ("hidden_activation", "hidden_act", "activation_function")
                  if isinstance(getattr(config, key, None), str)), None)
     if gated:
+        if name in ("gelu_pytorch_tanh", "gelu_new"):
+            return "geglu"
         if name not in (None, "silu", "swish"):
             unstated.append(f"a gated map with {name}")
         return "swiglu"

@@ -29,9 +29,9 @@ const RowKernels<float>& table() {
         const RowKernels<float>& low = rounded_kernels(R);
         k.activation = low.activation;
         k.multiply = low.multiply;
-        k.swiglu = low.swiglu;
-        k.swiglu_backward = low.swiglu_backward;
-        k.swiglu_tangent = low.swiglu_tangent;
+        k.gated = low.gated;
+        k.gated_backward = low.gated_backward;
+        k.gated_tangent = low.gated_tangent;
         k.soft_cap = low.soft_cap;
         k.soft_cap_derivative = low.soft_cap_derivative;
         k.column_sums = column_sums<R>;

@@ -93,16 +93,18 @@ struct RoundedKernels {
         plain().rope(rows, heads, d_head, stride, angles, inverse, x);
         for (int r = 0; r < rows; ++r) round(area(heads, d_head), x + area(r, stride));
     }
-    static void swiglu(int rows, int width, const float* pre, float* a) {
-        plain().swiglu(rows, width, pre, a);
+    static void gated(Activation kind, int rows, int width, const float* pre, float* a) {
+        plain().gated(kind, rows, width, pre, a);
         round(area(rows, width), a);
     }
-    static void swiglu_backward(int rows, int width, const float* pre, const float* da, float* dpre) {
-        plain().swiglu_backward(rows, width, pre, da, dpre);
+    static void gated_backward(Activation kind, int rows, int width, const float* pre, const float* da,
+                               float* dpre) {
+        plain().gated_backward(kind, rows, width, pre, da, dpre);
         round(area(rows, 2 * width), dpre);
     }
-    static void swiglu_tangent(int rows, int width, const float* pre, const float* tpre, float* ta) {
-        plain().swiglu_tangent(rows, width, pre, tpre, ta);
+    static void gated_tangent(Activation kind, int rows, int width, const float* pre, const float* tpre,
+                              float* ta) {
+        plain().gated_tangent(kind, rows, width, pre, tpre, ta);
         round(area(rows, width), ta);
     }
     static void scale_columns(int rows, int d, float a, const float* w, const float* x, float* out) {

@@ -55,12 +55,12 @@ struct RowKernels {
     /// Rotary positions of `heads` neighbouring heads in each of `rows` rows `stride` apart, in place; row r
     /// is rotated by the angles of angles[r, :] = d_head/2 cosines, then as many sines. d_head is even.
     void (*rope)(int rows, int heads, int d_head, int stride, const T* angles, bool inverse, T* x);
-    /// a = SiLU(g) ∘ u with [g | u] = pre: [rows, 2·width], a: [rows, width].
-    void (*swiglu)(int rows, int width, const T* pre, T* a);
+    /// a = φ(g) ∘ u of a gated activation with [g | u] = pre: [rows, 2·width], a: [rows, width].
+    void (*gated)(Activation kind, int rows, int width, const T* pre, T* a);
     /// dpre: [rows, 2·width] from da: [rows, width].
-    void (*swiglu_backward)(int rows, int width, const T* pre, const T* da, T* dpre);
+    void (*gated_backward)(Activation kind, int rows, int width, const T* pre, const T* da, T* dpre);
     /// ta: [rows, width] from tpre: [rows, 2·width].
-    void (*swiglu_tangent)(int rows, int width, const T* pre, const T* tpre, T* ta);
+    void (*gated_tangent)(Activation kind, int rows, int width, const T* pre, const T* tpre, T* ta);
     /// out[r, :] = a·w ∘ x[r, :]; out may be x.
     void (*scale_columns)(int rows, int d, T a, const T* w, const T* x, T* out);
     /// sums[:] += a·Σ_r x[r, :] ∘ y[r, :], rows in order.
@@ -92,9 +92,9 @@ constexpr RowKernels<T> row_kernel_table() {
         .add_bias = Set::add_bias,
         .column_sums = Set::column_sums,
         .rope = Set::rope,
-        .swiglu = Set::swiglu,
-        .swiglu_backward = Set::swiglu_backward,
-        .swiglu_tangent = Set::swiglu_tangent,
+        .gated = Set::gated,
+        .gated_backward = Set::gated_backward,
+        .gated_tangent = Set::gated_tangent,
         .scale_columns = Set::scale_columns,
         .column_products = Set::column_products,
         .round = Set::round,

@@ -6,11 +6,11 @@
 #include "core/backend/row/activation.h"
 #include "core/backend/row/cross_entropy.h"
 #include "core/backend/row/elementwise.h"
+#include "core/backend/row/gated.h"
 #include "core/backend/row/norm.h"
 #include "core/backend/row/rope.h"
 #include "core/backend/row/soft_cap.h"
 #include "core/backend/row/softmax.h"
-#include "core/backend/row/swiglu.h"
 
 namespace normscope {
 
@@ -108,6 +108,8 @@ struct RowKernelSet {
             case Activation::Silu:
             case Activation::SwiGlu:
                 return activation_as<Activation::Silu>(count, h, a, slope);
+            case Activation::GeGlu:
+                return activation_as<Activation::GeluTanh>(count, h, a, slope);
         }
     }
     static void multiply(std::size_t count, const T* x, const T* y, T* out) {
@@ -163,17 +165,23 @@ struct RowKernelSet {
                 row::rope<L>(x + static_cast<std::size_t>(h) * d_head, half, angles, angles + half, inverse);
     }
 
-    static void swiglu(int rows, int width, const T* pre, T* a) {
-        for (int r = 0; r < rows; ++r, pre += 2 * width, a += width)
-            row::swiglu<L>(width, pre, pre + width, a);
+    static void gated(Activation kind, int rows, int width, const T* pre, T* a) {
+        row::with_gate(kind, [&](auto gate) {
+            for (int r = 0; r < rows; ++r, pre += 2 * width, a += width)
+                row::gated<L, gate>(width, pre, pre + width, a);
+        });
     }
-    static void swiglu_backward(int rows, int width, const T* pre, const T* da, T* dpre) {
-        for (int r = 0; r < rows; ++r, pre += 2 * width, dpre += 2 * width, da += width)
-            row::swiglu_backward<L>(width, pre, pre + width, da, dpre, dpre + width);
+    static void gated_backward(Activation kind, int rows, int width, const T* pre, const T* da, T* dpre) {
+        row::with_gate(kind, [&](auto gate) {
+            for (int r = 0; r < rows; ++r, pre += 2 * width, dpre += 2 * width, da += width)
+                row::gated_backward<L, gate>(width, pre, pre + width, da, dpre, dpre + width);
+        });
     }
-    static void swiglu_tangent(int rows, int width, const T* pre, const T* tpre, T* ta) {
-        for (int r = 0; r < rows; ++r, pre += 2 * width, tpre += 2 * width, ta += width)
-            row::swiglu_tangent<L>(width, pre, pre + width, tpre, tpre + width, ta);
+    static void gated_tangent(Activation kind, int rows, int width, const T* pre, const T* tpre, T* ta) {
+        row::with_gate(kind, [&](auto gate) {
+            for (int r = 0; r < rows; ++r, pre += 2 * width, tpre += 2 * width, ta += width)
+                row::gated_tangent<L, gate>(width, pre, pre + width, tpre, tpre + width, ta);
+        });
     }
 
     static void round(Rounding to, std::size_t count, float* x) {

@@ -21,7 +21,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         : CudaCalls<float>(context, kRounding<F>, PrecisionPolicy::Autocast), library_(library) {}
 
     bool takes(const AttentionShape& s) const override {
-        return s.qk_norm == QkNorm::Off && s.d_head() <= kTiledHead;
+        return s.qk_norm == QkNorm::Off && s.head_width <= kTiledHead;
     }
     void prepare(std::size_t count, const float* weights, std::uint16_t* to) override {
         eights("weights", count, Narrow<F>{nullptr, weights, to});
@@ -62,7 +62,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         linear(R, s.width(), s.d, tape.input, a.qkv, tape.wide);
         if (a.angles) rotate(s, R, a.angles, false, tape.wide);
         tiled_attention(kRounding<F>).forward(context_, s, a.sequences, a.scale, rows_of(a, tape));
-        linear_to_rows(R, s.d, s.d, tape.narrow, a.out, f);
+        linear_to_rows(R, s.d, s.d_q(), tape.narrow, a.out, f);
     }
 
     void attention_vjp(const CompactAttention<float>& a, const CompactTape& tape, const float* factor,
@@ -72,11 +72,11 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         const AttentionShape& s = a.shape;
         const int R = a.sequences * s.n;
         std::uint16_t* const df = shorts(Work::LeftOperand, area(R, s.d));
-        std::uint16_t* const dmixed = shorts(Work::Mixed, area(R, s.d));
+        std::uint16_t* const dmixed = shorts(Work::Mixed, area(R, s.d_q()));
         std::uint16_t* const dqkv = shorts(Work::Gradient, area(R, s.width()));
         with_sums("operand", R, s.d, Narrow<F>{factor, dy, df}, out.bias);
-        weight_gradient(R, s.d, s.d, df, tape.narrow, out.weight);
-        input_gradient(R, s.d, s.d, df, a.out, dmixed);
+        weight_gradient(R, s.d, s.d_q(), df, tape.narrow, out.weight);
+        input_gradient(R, s.d, s.d_q(), df, a.out, dmixed);
         tiled_attention(kRounding<F>)
             .vjp(context_, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true}, {dqkv, true});
         if (a.angles) rotate(s, R, a.angles, true, dqkv);
@@ -90,8 +90,11 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         if (u) eights("operand", area(m.R, m.d), Narrow<F>{nullptr, u, tape.input});
         linear(m.R, m.wide(), m.d, tape.input, m.first, tape.wide);
         const std::size_t count = area(m.R, m.d_ff);
-        if (m.activation == Activation::SwiGlu)
-            eights("swiglu", count, Gated<F>{static_cast<std::size_t>(m.d_ff), tape.wide, tape.narrow});
+        if (is_gated(m.activation))
+            row::with_gate(m.activation, [&](auto gate) {
+                this->eights("gated", count,
+                             GatedShort<F, gate>{static_cast<std::size_t>(m.d_ff), tape.wide, tape.narrow});
+            });
         else
             of_kind(m.activation, [&](auto kind) {
                 eights("activation", count, Activated<F, kind>{tape.wide, tape.narrow});
@@ -110,10 +113,13 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         with_sums("operand", m.R, m.d, Narrow<F>{factor, dy, df}, second.bias);
         input_gradient(m.R, m.d, m.d_ff, df, m.second, after);
         weight_gradient(m.R, m.d, m.d_ff, df, tape.narrow, second.weight);
-        if (m.activation == Activation::SwiGlu) {
+        if (is_gated(m.activation)) {
             before = shorts(Work::Gradient, area(m.R, m.wide()));
-            eights("swiglu_vjp", count,
-                   GatedVjp<F>{static_cast<std::size_t>(m.d_ff), tape.wide, after, before});
+            row::with_gate(m.activation, [&](auto gate) {
+                this->eights(
+                    "gated_vjp", count,
+                    GatedShortVjp<F, gate>{static_cast<std::size_t>(m.d_ff), tape.wide, after, before});
+            });
             if (first.bias) with_sums("column_sums", m.R, m.wide(), Loaded<F>{before}, first.bias);
         } else {
             of_kind(m.activation, [&](auto kind) {
@@ -204,6 +210,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                 return call(std::integral_constant<Activation, Activation::Relu>{});
             case Activation::Silu:
             case Activation::SwiGlu:
+            case Activation::GeGlu:
                 return call(std::integral_constant<Activation, Activation::Silu>{});
         }
     }
@@ -237,7 +244,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
     void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {
         const int heads = s.heads + s.kv_heads;
-        run("rotate", rotate_short_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.d_head(),
+        run("rotate", rotate_short_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.head_width,
             static_cast<std::size_t>(s.width()), s.n, angles, inverse, qkv);
     }
 

@@ -7,7 +7,7 @@
 #include "core/backend/cuda/ops/columns.h"
 #include "core/backend/grid/tensor_core.h"
 #include "core/backend/row/elementwise.h"
-#include "core/backend/row/swiglu.h"
+#include "core/backend/row/gated.h"
 
 namespace normscope::cuda::compact {
 
@@ -157,9 +157,9 @@ struct ActivatedVjp {
     }
 };
 
-/// ElementwiseOps::swiglu and swiglu_vjp; width is a multiple of kEight.
-template <MmaFormat F>
-struct Gated {
+/// ElementwiseOps::gated and gated_vjp; width is a multiple of kEight.
+template <MmaFormat F, Activation A>
+struct GatedShort {
     std::size_t width;
     const std::uint16_t* pre;
     std::uint16_t* a;
@@ -168,12 +168,12 @@ struct Gated {
         const Eight g = load<F>(pre + at), u = load<F>(pre + at + width);
         Eight made;
         NORMSCOPE_UNROLL
-        for (int k = 0; k < kEight; ++k) row::swiglu<Serial<float>>(1, g.at + k, u.at + k, made.at + k);
+        for (int k = 0; k < kEight; ++k) row::gated<Serial<float>, A>(1, g.at + k, u.at + k, made.at + k);
         store<F>(a + entry, made);
     }
 };
-template <MmaFormat F>
-struct GatedVjp {
+template <MmaFormat F, Activation A>
+struct GatedShortVjp {
     std::size_t width;
     const std::uint16_t *pre, *da;
     std::uint16_t* dpre;
@@ -183,7 +183,7 @@ struct GatedVjp {
         Eight dg, du;
         NORMSCOPE_UNROLL
         for (int k = 0; k < kEight; ++k)
-            row::swiglu_backward<Serial<float>>(1, g.at + k, u.at + k, d.at + k, dg.at + k, du.at + k);
+            row::gated_backward<Serial<float>, A>(1, g.at + k, u.at + k, d.at + k, dg.at + k, du.at + k);
         store<F>(dpre + at, dg);
         store<F>(dpre + at + width, du);
     }

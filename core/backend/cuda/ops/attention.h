@@ -52,11 +52,11 @@ std::array<ProjectionNorm<T>, 2> projection_norms(const AttentionShape& s, const
                                                   const AttentionGradients<T>* gradients = nullptr) {
     T* const dq = gradients ? gradients->q_norm : nullptr;
     T* const dk = gradients ? gradients->k_norm : nullptr;
-    const auto k = static_cast<std::size_t>(s.d);
+    const auto k = static_cast<std::size_t>(s.d_q());
     if (s.qk_norm == QkNorm::Head)
-        return {{{0, s.heads, s.d_head(), w.q_norm, tape.q_norm, dq},
-                 {k, s.kv_heads, s.d_head(), w.k_norm, tape.k_norm, dk}}};
-    return {{{0, 1, s.d, w.q_norm, tape.q_norm, dq}, {k, 1, s.d_kv(), w.k_norm, tape.k_norm, dk}}};
+        return {{{0, s.heads, s.head_width, w.q_norm, tape.q_norm, dq},
+                 {k, s.kv_heads, s.head_width, w.k_norm, tape.k_norm, dk}}};
+    return {{{0, 1, s.d_q(), w.q_norm, tape.q_norm, dq}, {k, 1, s.d_kv(), w.k_norm, tape.k_norm, dk}}};
 }
 /// Its pieces in rows `stride` apart.
 template <class T, class P>
@@ -78,7 +78,7 @@ template <class T>
 void CudaLayerOps<T>::normalise_qk(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
                                    const AttentionTape<T>& tape) {
     const HeadPlaces s(shape);
-    const int R = sequences * s.n, both = s.d + s.d_kv;
+    const int R = sequences * s.n, both = s.d_q + s.d_kv;
     const auto stride = static_cast<std::size_t>(s.width), projected = static_cast<std::size_t>(both);
     each("copy_qk", area(R, both), CopyColumns<T>{projected, stride, tape.qkv, tape.qk});
     for (const auto& norm : projection_norms(shape, w, tape))
@@ -90,7 +90,7 @@ void CudaLayerOps<T>::normalise_qk(const AttentionShape& shape, int sequences, c
 
 template <class T>
 void CudaLayerOps<T>::require_maps(const AttentionShape& shape, const AttentionTape<T>& tape) const {
-    if (tape.probabilities || (tape.row_softmax && can_tile(shape.d_head()))) return;
+    if (tape.probabilities || (tape.row_softmax && can_tile(shape.head_width))) return;
     const std::string limit = "tiles are of float32 or autocast, heads of at most ";
     throw InputError("attention needs its probabilities: " + limit + std::to_string(kTiledHead));
 }
@@ -111,7 +111,7 @@ void CudaLayerOps<T>::attention_forward(const AttentionShape& shape, int sequenc
     else if constexpr (std::is_same_v<T, float>)
         tiled_attention(rounding_).forward(context_, shape, sequences, w.scale,
                                            TiledAttention::tape_of(tape));
-    gemm_.linear(R, s.d, s.d, tape.mixed, w.out.weight, w.out.bias, f);
+    gemm_.linear(R, s.d, s.d_q, tape.mixed, w.out.weight, w.out.bias, f);
 }
 
 template <class T>
@@ -122,13 +122,13 @@ void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, 
     const HeadPlaces s(shape);
     const int n = s.n, R = directions * sequences * n;
     require_maps(shape, tape);
-    T* const dmixed = work(Work::Mixed, area(R, s.d));
+    T* const dmixed = work(Work::Mixed, area(R, s.d_q));
     T* const dqkv = work(Work::Gradient, area(R, s.width));
     if (gradients) {
-        linear_weight_gradient(R, s.d, s.d, df, tape.mixed, gradients->fresh, gradients->wo);
+        linear_weight_gradient(R, s.d, s.d_q, df, tape.mixed, gradients->fresh, gradients->wo);
         if (gradients->bo) column_sums(R, s.d, df, gradients->bo);
     }
-    linear_input_gradient(R, s.d, s.d, df, w.out.weight, dmixed);
+    linear_input_gradient(R, s.d, s.d_q, df, w.out.weight, dmixed);
     if (tape.probabilities)
         stored_vjp(shape, sequences, directions, w, tape, dmixed, dqkv);
     else if constexpr (std::is_same_v<T, float>)
@@ -138,7 +138,7 @@ void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, 
     if (tape.qk) {
         const auto stride = static_cast<std::size_t>(s.width);
         for (const auto& norm : projection_norms(shape, w, tape, gradients)) {
-            const auto x = pieces_of<T, const T>(norm, tape.qk, static_cast<std::size_t>(s.d + s.d_kv));
+            const auto x = pieces_of<T, const T>(norm, tape.qk, static_cast<std::size_t>(s.d_q + s.d_kv));
             const auto at_norm = pieces_of<T, const T>(norm, dqkv, stride);
             if (norm.gradient) {
                 add_columns("norm_gamma", R * norm.pieces, norm.width,
@@ -166,7 +166,7 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
     const int n = s.n, m = n - first_token, R = directions * m;
     if (R == 0) return;
     require_maps(shape, tape);
-    T* const mixed = work(Work::Mixed, area(R, s.d));
+    T* const mixed = work(Work::Mixed, area(R, s.d_q));
     T* const tqkv = work(Work::Gradient, area(R, s.width));
     gemm_.linear(R, s.width, s.d, tu, w.qkv.weight, nullptr, tqkv);
     if (tape.qk) {
@@ -174,9 +174,9 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
         for (const auto& norm : projection_norms(shape, w, tape))
             run("norm_qk_jvp", norm_project_of<T>(shape.norm), one_warp_each(area(R, norm.pieces)),
                 R * norm.pieces, TapePiece{first_token, m, norm.pieces},
-                pieces_of<T, const T>(norm, tape.qk, static_cast<std::size_t>(s.d + s.d_kv)), norm.statistics,
-                nullptr, norm.weight, nullptr, false, pieces_of<T, const T>(norm, tqkv, stride),
-                pieces_of<T, T>(norm, tqkv, stride));
+                pieces_of<T, const T>(norm, tape.qk, static_cast<std::size_t>(s.d_q + s.d_kv)),
+                norm.statistics, nullptr, norm.weight, nullptr, false,
+                pieces_of<T, const T>(norm, tqkv, stride), pieces_of<T, T>(norm, tqkv, stride));
         round_pure(area(R, s.width), tqkv);
     }
     if (w.angles) rotate(shape, R, first_token, w.angles, false, tqkv);
@@ -185,7 +185,7 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
     else if constexpr (std::is_same_v<T, float>)
         tiled_attention(rounding_).jvp(context_, shape, first_token, directions, w.scale,
                                        TiledAttention::tape_of(tape), tqkv, mixed);
-    gemm_.linear(R, s.d, s.d, mixed, w.out.weight, nullptr, tf);
+    gemm_.linear(R, s.d, s.d_q, mixed, w.out.weight, nullptr, tf);
 }
 
 }  // namespace normscope::cuda

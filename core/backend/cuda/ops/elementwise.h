@@ -5,21 +5,21 @@
 #include "core/backend/cuda/ops/each.h"
 #include "core/backend/row/activation.h"
 #include "core/backend/row/elementwise.h"
+#include "core/backend/row/gated.h"
 #include "core/backend/row/soft_cap.h"
-#include "core/backend/row/swiglu.h"
 
 namespace normscope::cuda {
 
 template <class T>
 struct EachCoefficients {
     const CoefficientRule* rules;
-    int d_head;
+    PassRule rule;
     const Numerics* numbers;
     const T* parameters;
     PassCoefficients<T>* pass;
     SublayerCoefficients<T>* out;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
-        if (i == 0) *pass = whole_pass_coefficients<T>(*numbers, d_head);
+        if (i == 0) *pass = whole_pass_coefficients<T>(*numbers, rule);
         // Two statements: GCC does not instrument a call's store of its result.
         const SublayerCoefficients<T> coefficients = sublayer_coefficients<T>(rules[i], *numbers, parameters);
         out[i] = coefficients;
@@ -68,34 +68,35 @@ struct ScaleColumns {
         row::multiply<Serial<T>>(1, 1, w + i % d, x + i, out + i);
     }
 };
-template <class T>
-struct SwiGlu {
+template <class T, Activation A>
+struct Gated {
     std::size_t width;
     const T* pre;
     T* a;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         const T* g = pre + i / width * 2 * width + i % width;
-        row::swiglu<Serial<T>>(1, g, g + width, a + i);
+        row::gated<Serial<T>, A>(1, g, g + width, a + i);
     }
 };
-template <class T>
-struct SwiGluVjp {
+template <class T, Activation A>
+struct GatedVjp {
     std::size_t width;
     const T *pre, *da;
     T* dpre;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         const std::size_t at = i / width * 2 * width + i % width;
-        row::swiglu_backward<Serial<T>>(1, pre + at, pre + at + width, da + i, dpre + at, dpre + at + width);
+        row::gated_backward<Serial<T>, A>(1, pre + at, pre + at + width, da + i, dpre + at,
+                                          dpre + at + width);
     }
 };
-template <class T>
-struct SwiGluJvp {
+template <class T, Activation A>
+struct GatedJvp {
     std::size_t width;
     const T *pre, *tpre;
     T* ta;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         const std::size_t at = i / width * 2 * width + i % width;
-        row::swiglu_tangent<Serial<T>>(1, pre + at, pre + at + width, tpre + at, tpre + at + width, ta + i);
+        row::gated_tangent<Serial<T>, A>(1, pre + at, pre + at + width, tpre + at, tpre + at + width, ta + i);
     }
 };
 template <class T>
@@ -126,11 +127,11 @@ inline std::size_t area(int rows, int columns) {
 }
 
 template <class T>
-void CudaElementwiseOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, int d_head,
+void CudaElementwiseOps<T>::pass_coefficients(int sublayers, const CoefficientRule* rules, PassRule rule,
                                               const Numerics* numbers, const T* parameters,
                                               PassCoefficients<T>* pass, SublayerCoefficients<T>* out) {
     each("pass_coefficients", static_cast<std::size_t>(sublayers),
-         EachCoefficients<T>{rules, d_head, numbers, parameters, pass, out});
+         EachCoefficients<T>{rules, rule, numbers, parameters, pass, out});
 }
 
 template <class T>
@@ -158,6 +159,9 @@ void CudaElementwiseOps<T>::activation(Activation kind, std::size_t count, const
         case Activation::SwiGlu:
             each("activation", count, Activate<T, Activation::Silu>{h, a, slope});
             break;
+        case Activation::GeGlu:
+            each("activation", count, Activate<T, Activation::GeluTanh>{h, a, slope});
+            break;
     }
     round_low(count, a);
 }
@@ -167,18 +171,26 @@ void CudaElementwiseOps<T>::multiply(std::size_t count, const T* x, const T* y, 
     round_low(count, out);
 }
 template <class T>
-void CudaElementwiseOps<T>::swiglu(int R, int width, const T* pre, T* a) {
-    each("swiglu", area(R, width), SwiGlu<T>{static_cast<std::size_t>(width), pre, a});
+void CudaElementwiseOps<T>::gated(Activation kind, int R, int width, const T* pre, T* a) {
+    row::with_gate(kind, [&](auto gate) {
+        this->each("gated", area(R, width), Gated<T, gate>{static_cast<std::size_t>(width), pre, a});
+    });
     round_low(area(R, width), a);
 }
 template <class T>
-void CudaElementwiseOps<T>::swiglu_vjp(int R, int width, const T* pre, const T* da, T* dpre) {
-    each("swiglu_vjp", area(R, width), SwiGluVjp<T>{static_cast<std::size_t>(width), pre, da, dpre});
+void CudaElementwiseOps<T>::gated_vjp(Activation kind, int R, int width, const T* pre, const T* da, T* dpre) {
+    row::with_gate(kind, [&](auto gate) {
+        this->each("gated_vjp", area(R, width),
+                   GatedVjp<T, gate>{static_cast<std::size_t>(width), pre, da, dpre});
+    });
     round_low(area(R, 2 * width), dpre);
 }
 template <class T>
-void CudaElementwiseOps<T>::swiglu_jvp(int R, int width, const T* pre, const T* tpre, T* ta) {
-    each("swiglu_jvp", area(R, width), SwiGluJvp<T>{static_cast<std::size_t>(width), pre, tpre, ta});
+void CudaElementwiseOps<T>::gated_jvp(Activation kind, int R, int width, const T* pre, const T* tpre, T* ta) {
+    row::with_gate(kind, [&](auto gate) {
+        this->each("gated_jvp", area(R, width),
+                   GatedJvp<T, gate>{static_cast<std::size_t>(width), pre, tpre, ta});
+    });
     round_low(area(R, width), ta);
 }
 template <class T>

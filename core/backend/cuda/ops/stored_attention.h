@@ -15,21 +15,22 @@ namespace normscope::cuda {
 struct HeadPlaces {
     explicit HeadPlaces(const AttentionShape& s)
         : d(s.d),
-          dh(s.d_head()),
+          dh(s.head_width),
+          d_q(s.d_q()),
           d_kv(s.d_kv()),
           heads(s.heads),
           group(s.heads / s.kv_heads),
           width(s.width()),
           n(s.n) {}
-    int d, dh, d_kv, heads, group, width, n;
+    int d, dh, d_q, d_kv, heads, group, width, n;
     std::size_t q(int h) const { return static_cast<std::size_t>(h) * static_cast<std::size_t>(dh); }
-    std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }
-    std::size_t v(int h) const { return static_cast<std::size_t>(d + d_kv + h / group * dh); }
+    std::size_t k(int h) const { return static_cast<std::size_t>(d_q + h / group * dh); }
+    std::size_t v(int h) const { return static_cast<std::size_t>(d_q + d_kv + h / group * dh); }
     std::size_t map() const { return area(n, n); }
     std::size_t map(int h) const { return static_cast<std::size_t>(h) * map(); }
-    /// From one sequence to the next: of qkv rows, of rows of d, of maps.
+    /// From one sequence to the next: of qkv rows, of rows of d_q, of maps.
     std::size_t next_qkv() const { return area(n, width); }
-    std::size_t next_row() const { return area(n, d); }
+    std::size_t next_row() const { return area(n, d_q); }
     std::size_t next_map() const { return static_cast<std::size_t>(heads) * map(); }
 };
 
@@ -92,7 +93,7 @@ void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences,
                         n,
                         {tape.probabilities + s.map(h), n, s.next_map()},
                         {tape.qkv + s.v(h), s.width, s.next_qkv()},
-                        {tape.mixed + s.q(h), s.d, s.next_row()},
+                        {tape.mixed + s.q(h), s.d_q, s.next_row()},
                         sequences});
 }
 
@@ -111,7 +112,7 @@ void CudaLayerOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int
                             n,
                             n,
                             s.dh,
-                            {dout + s.q(h), s.d, s.next_row()},
+                            {dout + s.q(h), s.d_q, s.next_row()},
                             {tape.qkv + s.v(h), s.width, s.next_qkv()},
                             {ds + s.map(h), n, s.next_map()},
                             sequences});
@@ -135,7 +136,7 @@ void CudaLayerOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int
                             s.dh,
                             n,
                             {tape.probabilities + s.map(h), n, s.next_map()},
-                            {dout + s.q(h), s.d, s.next_row()},
+                            {dout + s.q(h), s.d_q, s.next_row()},
                             {to + s.v(h), s.width, s.next_qkv()},
                             sequences,
                             T(1),
@@ -197,7 +198,7 @@ void CudaLayerOps<T>::stored_jvp(const AttentionShape& shape, int first_token, i
             map_rows, MapRows{m, first_token, n, shape.causal}, s.heads, w.scale, tape.probabilities, scores);
         round_pure(area(map_rows, n), scores);
         for (int h = 0; h < s.heads; ++h) {
-            const Operand<T> to{tmixed + area(k * m, s.d) + s.q(h), s.d, area(m, s.d)};
+            const Operand<T> to{tmixed + area(k * m, s.d_q) + s.q(h), s.d_q, area(m, s.d_q)};
             gemm_.multiply({Form::Nn,
                             m,
                             s.dh,

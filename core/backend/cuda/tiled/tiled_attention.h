@@ -29,7 +29,7 @@ class TiledAttention {
     };
     /// What the passes read and write of a tape.
     struct Tape {
-        Rows qkv, mixed;     ///< [sequences·n, width] and [sequences·n, d]
+        Rows qkv, mixed;     ///< [sequences·n, width] and [sequences·n, d_q]
         float* row_softmax;  ///< AttentionTape::row_softmax
     };
     static Tape tape_of(const AttentionTape<float>& tape) {
@@ -39,10 +39,10 @@ class TiledAttention {
     /// qkv [sequences·n, width] → row_softmax and mixed.
     virtual void forward(Context&, const AttentionShape&, int sequences, const float* scale,
                          const Tape&) const = 0;
-    /// dmixed [directions·sequences·n, d] → dqkv [directions·sequences·n, width].
+    /// dmixed [directions·sequences·n, d_q] → dqkv [directions·sequences·n, width].
     virtual void vjp(Context&, const AttentionShape&, int sequences, int directions, const float* scale,
                      const Tape&, Rows dmixed, Rows dqkv) const = 0;
-    /// tqkv [directions·m, width] → tmixed [directions·m, d] of the tokens first_token … n − 1 (m) of one
+    /// tqkv [directions·m, width] → tmixed [directions·m, d_q] of the tokens first_token … n − 1 (m) of one
     /// sequence; the others do not move.
     virtual void jvp(Context&, const AttentionShape&, int first_token, int directions, const float* scale,
                      const Tape&, const float* tqkv, float* tmixed) const = 0;

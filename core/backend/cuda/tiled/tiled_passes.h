@@ -29,7 +29,7 @@ class Passes {
                   padded,
                   shape.heads,
                   shape.heads / shape.kv_heads,
-                  shape.d_head(),
+                  shape.head_width,
                   sequences,
                   directions * sequences,
                   shape.causal};
@@ -51,8 +51,8 @@ class Passes {
              dots_count);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
         const auto dout = heads_of(outputs(dmixed, 0), sizes_.items, heads);
-        const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d, 0),
-                       dv = rows(dqkv, shape_.d + shape_.d_kv(), 0);
+        const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d_q(), 0),
+                       dv = rows(dqkv, shape_.d_q() + shape_.d_kv(), 0);
         run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
             Tile::template bytes<2, 2 * Tile::stages>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
         run("tiled_key_gradient", key_gradient_kernel<Rows, D>, blocks(shape_.kv_heads * (D / Tile::columns)),
@@ -80,7 +80,7 @@ class Passes {
             run("tiled_tangent", tangent_kernel<Rows, D>,
                 static_cast<std::size_t>(tiles()) * area(sizes.items, shape_.heads), Tile::threads,
                 Tile::template bytes<2, 2>(), sizes, scale_, q, k, v, tq, tk, tv, softmax(),
-                outputs({tmixed + area(done * m, shape_.d)}, first_token));
+                outputs({tmixed + area(done * m, shape_.d_q())}, first_token));
         }
     }
 
@@ -112,14 +112,15 @@ class Passes {
                 sizes_.d_head, first};
     }
     HeadRows outputs(AnyRows mixed, int first) const {
-        const auto width = static_cast<std::size_t>(shape_.d);
+        const auto width = static_cast<std::size_t>(shape_.d_q());
         return {mixed.data,    mixed.in_16_bits,
                 width,         static_cast<std::size_t>(sizes_.n - first) * width,
                 sizes_.d_head, first};
     }
     /// Heads are read where they are if products read such entries and they begin at multiples of 16 bytes.
     bool in_place(bool in_16_bits) const {
-        return in_16_bits == (sizeof(Entry) == sizeof(std::uint16_t)) && shape_.d_head() % Rows::kPiece == 0;
+        return in_16_bits == (sizeof(Entry) == sizeof(std::uint16_t)) &&
+               shape_.head_width % Rows::kPiece == 0;
     }
     std::size_t copied(AnyRows of) const { return in_place(of.in_16_bits) ? 0 : 1; }
     Packed<Entry> heads_of(const HeadRows& from, int items, int heads) {
@@ -137,8 +138,8 @@ class Passes {
     }
     Projections projections(AnyRows qkv, int items, int first) {
         return {heads_of(rows(qkv, 0, first), items, shape_.heads),
-                heads_of(rows(qkv, shape_.d, first), items, shape_.kv_heads),
-                heads_of(rows(qkv, shape_.d + shape_.d_kv(), first), items, shape_.kv_heads)};
+                heads_of(rows(qkv, shape_.d_q(), first), items, shape_.kv_heads),
+                heads_of(rows(qkv, shape_.d_q() + shape_.d_kv(), first), items, shape_.kv_heads)};
     }
     template <class... P, class... A>
     void run(const char* name, void (*kernel)(P...), std::size_t block_count, int threads, std::size_t shared,
@@ -181,7 +182,7 @@ class TiledPasses final : public TiledAttention {
   private:
     template <class Call>
     static void sized(const AttentionShape& shape, const Call& call) {
-        const int d = shape.d_head();
+        const int d = shape.head_width;
         if (d <= 32) return call(std::integral_constant<int, 32>{});
         if (d <= 64) return call(std::integral_constant<int, 64>{});
         if (d <= 128) return call(std::integral_constant<int, 128>{});
