@@ -10,9 +10,7 @@
 
 namespace normscope::app {
 
-namespace {
-
-RunData& chosen(Session& session, const std::string& path, const std::string& id) {
+RunData& chosen_run(Session& session, const std::string& path, const std::string& id) {
     std::string ids;
     for (const RunData& run : session.runs) ids += (ids.empty() ? "" : ", ") + run.id;
     if (id.empty() && session.runs.size() > 1)
@@ -22,9 +20,8 @@ RunData& chosen(Session& session, const std::string& path, const std::string& id
     throw InputError(path, "holds no run \"" + id + "\"", "--run with one of " + ids);
 }
 
-/// The newest at or before the step; null where there is none.
-std::shared_ptr<const Checkpoint> nearest(const Session& session, const RunData& run, const std::string& path,
-                                          std::int64_t step) {
+std::shared_ptr<const Checkpoint> nearest_checkpoint(const Session& session, const RunData& run,
+                                                     const std::string& path, std::int64_t step) {
     std::shared_ptr<const Checkpoint> best;
     const auto offer = [&](Checkpoint found) {
         if (found.step <= step && (!best || found.step > best->step))
@@ -47,13 +44,11 @@ std::shared_ptr<const Checkpoint> nearest(const Session& session, const RunData&
     return best;
 }
 
-}  // namespace
-
 RunCheckpoint run_at_step(const std::string& path, const std::string& id, std::int64_t step, ThreadPool& pool,
                           std::ostream& progress) {
     Session session = open_session(path);
-    RunData& run = chosen(session, path, id);
-    auto from = nearest(session, run, path, step);
+    RunData& run = chosen_run(session, path, id);
+    auto from = nearest_checkpoint(session, run, path, step);
     if (from && from->step == step) return at_checkpoint(*from, path);
 
     const std::int64_t last = run.steps.step.empty() ? -1 : run.steps.step.back();

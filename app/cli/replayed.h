@@ -3,10 +3,22 @@
 
 #include "app/cli/run_checkpoint.h"
 #include "core/backend/cpu/host/thread_pool.h"
+#include "core/session/session.h"
 
+#include <cstdint>
 #include <iosfwd>
+#include <memory>
+#include <string>
 
 namespace normscope::app {
+
+/// The run with this id; the only one where it is empty. InputError names those that there are.
+RunData& chosen_run(Session& session, const std::string& path, const std::string& id);
+
+/// The newest checkpoint of a run at or before a step, in the session or next to the recording; null where
+/// there is none.
+std::shared_ptr<const Checkpoint> nearest_checkpoint(const Session& session, const RunData& run,
+                                                     const std::string& path, std::int64_t step);
 
 /// A run at any of its steps: the checkpoint of that step where one is stored, else a bit-exact replay from
 /// the nearest earlier checkpoint (in the session or next to the recording), or from step 0 of its recipe.

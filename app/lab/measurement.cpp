@@ -18,7 +18,22 @@ Measurement::Measurement(LabState& state)
     state_.onReply(state_.io(), &IoWorker::checkpointsFetched, this, &Measurement::applyFetched);
 }
 
-std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
+/// The probes without a sample at one of these steps: those of the shown panels, and of the recipe.
+std::vector<std::string> Measurement::missing(const LabRun& run, bool of_recipe, std::int64_t first,
+                                              std::int64_t last) const {
+    std::vector<std::string> wanted = state_.exploration.probes(), probes;
+    if (const Recipe* recipe = of_recipe ? run.data->recipe.get() : nullptr)
+        for (const ProbePlan& probe : recipe->probes)
+            if (std::find(wanted.begin(), wanted.end(), probe.id) == wanted.end()) wanted.push_back(probe.id);
+    std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(probes), [&](const std::string& id) {
+        bool sampled = true;
+        for (std::int64_t s = first; s <= last; ++s) sampled = sampled && run.data->sample_of(id, s);
+        return find_probe(id) && !sampled;
+    });
+    return probes;
+}
+
+std::vector<MeasurePlan> Measurement::lacking(std::int64_t around, QStringList& why_not) const {
     const std::int64_t step = std::min<std::int64_t>(state_.shown.step, state_.now.lastStep());
     std::vector<MeasurePlan> plans;
     for (const LabRun& run : state_.now.runs) {
@@ -28,20 +43,21 @@ std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
             if (const QString line = notReadYet(state_.now); !why_not.contains(line)) why_not << line;
             continue;
         }
-        if (run.data->steps.step.back() < step) {
-            why_not << tr("%1 has no step %2: it ends at %3")
-                           .arg(name)
-                           .arg(step)
-                           .arg(run.data->steps.step.back());
+        const std::int64_t end = run.data->steps.step.back();
+        if (end < step) {
+            why_not << tr("%1 has no step %2: it ends at %3").arg(name).arg(step).arg(end);
             continue;
         }
-        std::vector<std::string> probes;
-        const std::vector<std::string>& shown = state_.exploration.probes();
-        std::copy_if(shown.begin(), shown.end(), std::back_inserter(probes),
-                     [&](const std::string& id) { return find_probe(id) && !run.data->sample_of(id, step); });
+        // A move of a knob near the step bounds them.
+        std::int64_t first = std::max<std::int64_t>(0, step - around), last = std::min(end, step + around);
+        const auto obstacleAt = [&](std::int64_t at) {
+            return replayObstacle(*run.data, nearestCheckpoint(run, first), at);
+        };
+        while (first < step && !(obstacleAt(first).empty() && obstacleAt(step).empty())) ++first;
+        while (last > step && !obstacleAt(last).empty()) --last;
+        const std::vector<std::string> probes = missing(run, around > 0, first, last);
         if (probes.empty()) continue;
-        const KnownCheckpoint* known = nearestCheckpoint(run, step);
-        const std::string obstacle = replayObstacle(*run.data, known, step);
+        const std::string obstacle = obstacleAt(step);
         if (!obstacle.empty()) {
             why_not << tr("%1 cannot be measured at step %2: %3")
                            .arg(name)
@@ -49,7 +65,8 @@ std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
                            .arg(QString::fromStdString(obstacle));
             continue;
         }
-        MeasurePlan plan{{replayHeader(run), nullptr, step, std::move(probes)}};
+        const KnownCheckpoint* known = nearestCheckpoint(run, first);
+        MeasurePlan plan{{replayHeader(run), nullptr, first, probes, last}};
         if (known) plan.from = known->source;
         plans.push_back(std::move(plan));
     }
@@ -59,7 +76,7 @@ std::vector<MeasurePlan> Measurement::lacking(QStringList& why_not) const {
 QString Measurement::obstacle() const {
     if (state_.now.exploring()) return tr("Nothing is recorded yet");
     QStringList why_not;
-    if (!lacking(why_not).empty()) return {};
+    if (!lacking(0, why_not).empty()) return {};
     return why_not.isEmpty() ? tr("Every panel shown is measured at this step")
                              : why_not.join(QStringLiteral("; "));
 }
@@ -69,23 +86,35 @@ QString Measurement::status() const {
     if (!now) return {};
     const LabRun* run = state_.now.find(now->waiting.front());
     const QString name = run ? QString::fromStdString(run->data->name) : QString();
-    const bool replaying = now->steps_done >= 0 && now->steps_done < now->step;
-    return tr("measuring %1\nat step %2%3 …")
-        .arg(name)
-        .arg(now->step)
+    const bool replaying = now->steps_done >= 0 && now->steps_done < now->last;
+    const QString steps = now->step == now->last ? tr("step %1").arg(now->step)
+                                                 : tr("steps %1 to %2").arg(now->step).arg(now->last);
+    return tr("measuring %1\nat %2%3 …")
+        .arg(name, steps)
         .arg(replaying ? tr(", replay at %1").arg(now->steps_done) : QString());
 }
 
 void Measurement::measureHere() {
+    measure(0);
+}
+void Measurement::measureAround() {
+    measure(kAround);
+}
+
+void Measurement::measure(std::int64_t around) {
     if (running()) return cancel();
     QStringList why_not;
-    auto request = std::make_shared<MeasureRequest>(MeasureRequest{0, lacking(why_not)});
+    auto request = std::make_shared<MeasureRequest>(MeasureRequest{0, lacking(around, why_not)});
     if (request->runs.empty()) {
-        Q_EMIT state_.problem(obstacle());
+        const QString every = tr("Every step around this one is measured");
+        Q_EMIT state_.problem(around == 0 || state_.now.exploring() ? obstacle()
+                              : why_not.isEmpty()                   ? every
+                                                                    : why_not.join(QStringLiteral("; ")));
         return;
     }
     if (!why_not.isEmpty()) Q_EMIT state_.problem(why_not.join(QStringLiteral("; ")));
-    Measuring asked{request->runs.front().replay.step, {}, -1, false};
+    const ReplayPlan& front = request->runs.front().replay;
+    Measuring asked{front.step, front.last, {}, -1, false};
     for (const MeasurePlan& plan : request->runs) asked.waiting.push_back(plan.replay.header.id);
     request->token = measuring_.ask(std::move(asked));
     // HDF5 is used only in the files' thread.

@@ -7,6 +7,7 @@
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
 #include "app/window/main_window.h"
+#include "app/window/runs/difference_controller.h"
 #include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/notes_controller.h"
@@ -173,6 +174,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Measure at this step, or cancel it"),
          {Qt::Key_M},
          [=] { lab->measurement().measureHere(); }},
+        {C::MeasureAround,
+         G::Measuring,
+         tr("Measure every step from 20 before this one to 20 after it, or cancel it"),
+         {keys("Shift+M")},
+         [=] { lab->measurement().measureAround(); }},
         {C::Watch,
          G::Measuring,
          tr("Watchpoints: pause where a value is reached…"),
@@ -218,6 +224,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Table of all runs: outcome, losses, first event"),
          {keys("Ctrl+Shift+T")},
          [=] { w->runTable()->toggle(); }},
+        {C::Difference,
+         G::Over,
+         tr("Where two runs differ: the first step and place, and how far later"),
+         {keys("Ctrl+Shift+D")},
+         [=] { w->difference()->toggle(); }},
         {C::Notes,
          G::Over,
          tr("Notes on the comparison and on the selected run"),

@@ -9,6 +9,7 @@
 #include "app/window/files/files_controller.h"
 #include "app/window/files/recordings_controller.h"
 #include "app/window/runs/basic_hint.h"
+#include "app/window/runs/difference_controller.h"
 #include "app/window/runs/findings_controller.h"
 #include "app/window/runs/intervention_switch.h"
 #include "app/window/runs/notes_controller.h"
@@ -192,6 +193,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
                                            *v.banner);
     new DropController(*lab_, *files_, {v.area, v.strip, this, target});
     run_table_ = new RunTableController(*lab_, v.area, *v.banner, this);
+    difference_ = new DifferenceController(*lab_, v.area, this);
     notes_ = new NotesController(*lab_, v.area, this);
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);

@@ -27,6 +27,7 @@ namespace normscope::app {
 class AppearanceController;
 class ClaimsController;
 class Commands;
+class DifferenceController;
 class FigureController;
 class FilesController;
 class FindingsController;
@@ -86,6 +87,7 @@ class MainWindow : public QMainWindow {
     TrainingController* training() const { return training_; }
     SweepController* sweeps() const { return sweeps_; }
     RunTableController* runTable() const { return run_table_; }
+    DifferenceController* difference() const { return difference_; }
     NotesController* notes() const { return notes_; }
     ClaimsController* claims() const { return claims_; }
     GalleryController* gallery() const { return gallery_; }
@@ -118,6 +120,7 @@ class MainWindow : public QMainWindow {
     TrainingController* training_;
     SweepController* sweeps_;
     RunTableController* run_table_;
+    DifferenceController* difference_;
     NotesController* notes_;
     ClaimsController* claims_;
     GalleryController* gallery_;

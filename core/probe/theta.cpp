@@ -5,6 +5,7 @@
 #include "core/base/statistics.h"
 #include "core/probe/interface/jackknife.h"
 #include "core/probe/interface/row_sample.h"
+#include "core/probe/interface/token_labels.h"
 #include "core/theory/softmax_sensitivity.h"
 
 #include <algorithm>
@@ -209,6 +210,9 @@ ProbeResult probe_theta(ProbeInput<T>& input) {
                              "1"});
     result.arrays.push_back({"width", {}, {widest}, {}, "1"});
     add_lowest_rows(result, heads, D, H, n);
+    if (input.texts)
+        if (std::vector<std::string> texts = input.texts(); !texts.empty())
+            result.labels[kTokensLabel] = std::move(texts);
     result.labels["sampled"] = {grouped(sample.taken(selected)) + " of " + grouped(sample.all()) + " rows"};
     return result;
 }
@@ -257,7 +261,8 @@ ProbeInfo theta_probe() {
          {"lowest_row", rows, "probabilities of the row with the lowest ratio", some},
          {"lowest_subset", rows, "1 where a key is in that row's S*", some},
          {"lowest_info", {axis::layer, axis::head, info}, "which row that is, and its θ", some}},
-        {{"left_out", "what a stack this large does not have"}}};
+        {{"left_out", "what a stack this large does not have"},
+         {kTokensLabel, "the held-out sequences as text, one a sequence, tokens divided by U+001F"}}};
 }
 
 }  // namespace normscope

@@ -22,9 +22,10 @@ inline bool is_from_files(DataSource source) {
 /// A recipe's "data".
 struct DataSpec {
     DataSource source = DataSource::Markov;
-    std::string path;       ///< Text: a file; Cifar10: a folder; Tokens: a file or a folder
-    double held_out = 0.1;  ///< Text, Tokens, and Cifar10 without test_batch.bin: the share, at the end,
-                            ///< excluded from training; in (0, 1)
+    std::string path;            ///< Text: a file; Cifar10: a folder; Tokens: a file or a folder
+    double held_out = 0.1;       ///< Text, Tokens, and Cifar10 without test_batch.bin: the share, at the end,
+                                 ///< excluded from training; in (0, 1)
+    std::string tokenizer = {};  ///< Tokens: a tokenizer.json, for the tokens' texts
     bool operator==(const DataSpec&) const = default;
 };
 

@@ -153,6 +153,10 @@ constexpr KeyHelp kRows[] = {
      "Text: the file whose bytes are the text.\nTokens: nanoGPT's or llm.c's .bin, a .npy, or a folder of "
      "them. Those with val in their name are held out.\nCIFAR-10: the folder with its binary files, "
      "data_batch_1.bin … and test_batch.bin."},
+    {"data.tokenizer",
+     "Tokens: the tokenizer.json of the model whose tokens they are. Nothing is computed with it: rows of "
+     "attention then "
+     "show the tokens' texts."},
     {"data.held_out",
      "The share of a text or token file, its end, that is excluded from training and measured as held-out "
      "loss; of "

@@ -77,7 +77,10 @@ void follow_kind_of_data(const RecipeKey& set, const Recipe& before, Recipe& rec
     DataSource& source = recipe.train.data.source;
     if (set.name == "data.source") {
         stack.input = is_of_images(source) ? StackInput::Patches : StackInput::Tokens;
-        if (source != before.train.data.source) recipe.train.data.path.clear();  // of another kind of file
+        if (source != before.train.data.source) {  // of another kind of file
+            recipe.train.data.path.clear();
+            recipe.train.data.tokenizer.clear();
+        }
         if (source == DataSource::Cifar10) {
             stack.image.size = 32;
             stack.image.channels = 3;

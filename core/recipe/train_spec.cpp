@@ -34,6 +34,7 @@ void list_fields(Fields& f, TrainSpec& s) {
     f.group("data", [&] {
         f.choice("source", s.data.source);
         f.text("path", s.data.path);
+        f.text("tokenizer", s.data.tokenizer, observes());
         f.real("held_out", s.data.held_out, {0, 0.9});
     });
     f.integer("batch", s.batch, 1, 1 << 16);

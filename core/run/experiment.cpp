@@ -6,6 +6,7 @@
 #include "core/base/number_text.h"
 #include "core/model/gate_warnings.h"
 #include "core/probe/interface/places.h"
+#include "core/probe/interface/token_labels.h"
 #include "core/recipe/precision_warnings.h"
 #include "core/run/evaluation.h"
 #include "core/run/probe_steps.h"
@@ -23,6 +24,19 @@
 namespace normscope {
 
 namespace {
+
+/// The label kTokensLabel of a batch.
+std::vector<std::string> sequence_texts(const Batch& batch, const TokenTexts& texts) {
+    std::vector<std::string> all;
+    for (int b = 0; !texts.empty() && b < batch.sequences; ++b) {
+        std::string& sequence = all.emplace_back();
+        for (int t = 0; t < batch.length; ++t) {
+            if (t > 0) sequence += kTokenDivider;
+            sequence += texts.of(batch.tokens[static_cast<std::size_t>(b * batch.length + t)]);
+        }
+    }
+    return all;
+}
 
 /// A larger tape is freed after each sample: on wide stacks, which are sampled rarely, it would be most of
 /// the memory.
@@ -122,6 +136,7 @@ void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& poo
                                  trainer.loss_scale(), &memory);
         input.update = [&] { return trainer.trial_update(pool); };
         input.sampled = sampled_text(shape);
+        input.texts = [&] { return sequence_texts(batch, corpus_->texts()); };
         input.only = selections_;
         input.formats = probe_formats(recipe_);
         std::vector<const ProbeInfo*> known;

@@ -81,7 +81,7 @@ class KeysTest : public QObject {
         for (const RecipeKey& key : recipe_keys())
             if (key.role.effect == Role::Effect::Observes) keys.insert(key.name);
         QCOMPARE(keys, (std::set<std::string>{"validate.every", "checkpoint.every", "checkpoint.keep",
-                                              "probes", "watch"}));
+                                              "data.tokenizer", "probes", "watch"}));
     }
 
     void inputAndDataAreOfOneKind() {
@@ -99,10 +99,12 @@ class KeysTest : public QObject {
         set("data.source", "cifar10");
         QCOMPARE(recipe.stack.image, (ImageSpec{32, 3, 4}));
         recipe.train.data.path = "cifar";
+        recipe.train.data.tokenizer = "tokenizer.json";
         set("data.source", "cifar10");
         QCOMPARE(recipe.train.data.path, std::string("cifar"));
         set("data.source", "text");
         QCOMPARE(recipe.train.data.path, std::string());
+        QCOMPARE(recipe.train.data.tokenizer, std::string());
         set("data.source", "cifar10");
         recipe.stack.vocab = 10;
         set("stack.input", "tokens");
@@ -116,6 +118,7 @@ class KeysTest : public QObject {
     void everyFieldHasOneKey() {
         Recipe recipe;
         recipe.train.data.path = "a.txt";
+        recipe.train.data.tokenizer = "tokenizer.json";
         const RuleOverride rule{true, false, true, 0.5, 2.0};
         recipe.stack.layers = {{0, rule, rule}};
         recipe.probes = {{"growth", 7, "0:49", "blocks.0", "fp16"}};

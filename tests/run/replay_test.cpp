@@ -115,6 +115,21 @@ class ReplayTest : public QObject {
         }
     }
 
+    /// Several steps in one pass are those of as many replays.
+    void severalStepsInOnePass() {
+        const Trained sampled = train(recipe_of("", 1)), seldom = train(recipe_of("", 1000));
+        ThreadPool pool(2);
+        const ReplayPlan plan{seldom.run, seldom.before[2], 5, {"growth", "gradients"}, 9};
+        const auto results = replay(plan, pool);
+        QCOMPARE(results.size(), std::size_t{10});
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            QCOMPARE(results[i].step, std::int64_t(5 + i / 2));
+            const ProbeResult* own = sampled.run.sample_of(results[i].probe, results[i].step);
+            QVERIFY(own);
+            compare_bits(results[i], *own);
+        }
+    }
+
     void keepsTheStateOfTheRun() {
         const Trained seldom = train(recipe_of("", 1000));
         Replay replay({seldom.run, seldom.before[2], 7, {}});

@@ -133,7 +133,8 @@ struct Axis {
     std::optional<std::pair<double, double>> range;  ///< fixed by the panel; else the data with 5 % margin
     std::optional<std::pair<double, double>> covers = {};  ///< joins the data's extent: that of other steps
     std::vector<NamedTick> ticks;
-    bool integers = false;  ///< steps, layers: ticks at whole numbers only
+    bool integers = false;   ///< steps, layers: ticks at whole numbers only
+    QStringList words = {};  ///< of x = 1, 2, …, which the hover card adds: the texts of tokens
 
     /// "loss (nat)".
     QString text() const { return unit.isEmpty() ? label : QStringLiteral("%1 (%2)").arg(label, unit); }

@@ -57,8 +57,11 @@ QString placeName(const Figure& figure, const Plot& plot, double x) {
     for (std::size_t i = 0; i < names; ++i) {
         if (figure.x_name_at[i] == x) return figure.x_names[static_cast<qsizetype>(i)];
     }
-    return (plot.x.label.isEmpty() ? QString() : plot.x.label + u' ') +
-           numberText(x, plot.x.integers ? 10 : 4);
+    const QString name =
+        (plot.x.label.isEmpty() ? QString() : plot.x.label + u' ') + numberText(x, plot.x.integers ? 10 : 4);
+    const double words = static_cast<double>(plot.x.words.size());
+    if (!(x >= 1 && x <= words) || x != std::floor(x)) return name;
+    return QStringLiteral("%1 “%2”").arg(name, plot.x.words[static_cast<qsizetype>(x) - 1]);
 }
 
 QString withUnit(double value, const QString& unit, double error = kNaN) {

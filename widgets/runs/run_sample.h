@@ -3,7 +3,9 @@
 
 #include "widgets/plots/theme.h"
 
+#include <QIcon>
 #include <QPainter>
+#include <QPixmap>
 
 namespace normscope::widgets {
 
@@ -17,6 +19,17 @@ inline void paintRunSample(QPainter& painter, const QRectF& rect, const Theme& t
     }
     painter.setPen(pen);
     painter.drawLine(QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()));
+}
+
+/// The same as an icon of lists and tables.
+inline QIcon runIcon(int run, const Theme& theme) {
+    constexpr QSize kSize(22, 14);
+    QPixmap image(2 * kSize);
+    image.setDevicePixelRatio(2);
+    image.fill(Qt::transparent);
+    QPainter painter(&image);
+    paintRunSample(painter, QRectF(QPointF(0, 0), kSize), theme, run, 3);
+    return QIcon(image);
 }
 
 }  // namespace normscope::widgets

@@ -126,17 +126,6 @@ class Cell : public QTableWidgetItem {
     bool numeric_ = false;
 };
 
-/// The run's line as in the plots.
-QIcon runSampleIcon(int run, const Theme& theme) {
-    constexpr QSize kSize(22, 14);
-    QPixmap image(2 * kSize);
-    image.setDevicePixelRatio(2);
-    image.fill(Qt::transparent);
-    QPainter painter(&image);
-    paintRunSample(painter, QRectF(QPointF(0, 0), kSize), theme, run, 3);
-    return QIcon(image);
-}
-
 QByteArray quoted(QString text) {
     if (!text.contains(u',') && !text.contains(u'"') && !text.contains(u'\n')) return text.toUtf8();
     return '"' + text.replace(u'"', QStringLiteral("\"\"")).toUtf8() + '"';
@@ -223,7 +212,7 @@ void RunTable::setRows(const std::vector<RunTableRow>& rows, const QString& sele
             cell->setToolTip(cell->text());
             if (column == kName) {
                 cell->setData(Qt::UserRole, rows[i].id);
-                cell->setIcon(runSampleIcon(rows[i].colour, theme));
+                cell->setIcon(runIcon(rows[i].colour, theme));
             }
             table_->setItem(static_cast<int>(i), column, cell);
         }

@@ -2,13 +2,10 @@
 #include "app/cli/command.h"
 #include "app/cli/json_number.h"
 #include "core/base/error.h"
-#include "core/base/number_text.h"
 #include "core/base/strict_json.h"
-#include "core/findings/run_difference.h"
+#include "core/findings/run_difference_text.h"
 #include "core/session/session.h"
 
-#include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -65,42 +62,6 @@ std::string result_json(const RunDifference& found) {
     return json_text(json);
 }
 
-/// Nine digits: the two differ late.
-std::string exact(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return text;
-}
-
-std::string place_line(const DifferentPlace& place) {
-    return "step " + std::to_string(place.step) + ", " + place.place + ": " + exact(place.a) + " and " +
-           exact(place.b) +
-           (std::isfinite(place.relative) ? ", " + number_text(place.relative) + " relative" : "") + " (" +
-           place.series + ")";
-}
-
-void print(const RunDifference& found) {
-    std::cout << (found.recipe.empty() ? "the recipes are equal\n" : "the recipes differ in\n");
-    for (const auto& key : found.recipe)
-        std::cout << "  " << key.key << ": " << key.a << " and " << key.b << "\n";
-    std::cout << "steps of both: " << found.steps_compared << "\n";
-    for (const std::string& line : found.not_compared) std::cout << "not compared: " << line << "\n";
-    if (!found.first_bit) {
-        std::cout << "no difference in any value that both recorded\n";
-        return;
-    }
-    std::cout << "first difference: " << place_line(*found.first_bit) << "\n";
-    if (found.first)
-        std::cout << "first beyond " << number_text(found.tolerance)
-                  << " relative: " << place_line(*found.first) << "\n";
-    else
-        std::cout << "none beyond " << number_text(found.tolerance) << " relative\n";
-    std::cout << "step  loss of B - loss of A, nat  hidden states, relative\n";
-    for (const auto& at : found.growth)
-        std::cout << at.step << "  " << number_text(at.loss) << "  "
-                  << (std::isnan(at.stream) ? "not sampled" : number_text(at.stream)) << "\n";
-}
-
 int run_diff(const DiffOptions& options) {
     const RunData a = run_of(options.a, options.run_a, "--run-a"),
                   b = run_of(options.b, options.run_b, "--run-b");
@@ -109,7 +70,7 @@ int run_diff(const DiffOptions& options) {
     if (options.json)
         std::cout << result_json(found) << "\n";
     else
-        print(found);
+        std::cout << difference_text(found);
     return kDone;
 }
 

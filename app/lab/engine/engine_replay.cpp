@@ -3,6 +3,7 @@
 #include "app/lab/engine/engine_worker.h"
 
 #include <QTimer>
+#include <utility>
 
 namespace normscope::app {
 
@@ -40,6 +41,7 @@ void EngineWorker::takeMeasureRequest() {
     measuring_ = std::move(*measure_request_);
     measure_request_.reset();
     replay_.reset();
+    replayed_results_.clear();
     cancel_measuring_ = false;
     scheduleReplay();
 }
@@ -65,23 +67,26 @@ void EngineWorker::replaySlice() {
                         nullptr, QString::fromUtf8(error.what()));
         measuring_.runs.erase(measuring_.runs.begin());
         replay_.reset();
+        replayed_results_.clear();
     }
     scheduleReplay();
 }
 
-/// A slice of the first run's replay; at its target, the measurement.
+/// A slice of the first run's replay, or the measurement at one of its targets; after the last, the reply.
 void EngineWorker::advanceReplay() {
     const auto end = Clock::now() + kEngineReplaySlice;
     const ReplayPlan& plan = measuring_.runs.front().replay;
     const QString id = QString::fromStdString(plan.header.id);
     if (!replay_) replay_ = std::make_unique<Replay>(plan, replay_device(plan.header));
     while (!replay_->arrived() && !cancel_measuring_ && Clock::now() < end) replay_->advance(pool_);
-    if (!replay_->arrived()) {
+    if (replay_->arrived())
+        for (ProbeResult& result : replay_->measure(pool_, &cancel_measuring_))
+            replayed_results_.push_back(std::move(result));
+    if (!replay_->finished()) {
         Q_EMIT replayed(measuring_.token, id, replay_->steps_done());
         return;
     }
-    auto results =
-        std::make_shared<const std::vector<ProbeResult>>(replay_->measure(pool_, &cancel_measuring_));
+    auto results = std::make_shared<const std::vector<ProbeResult>>(std::exchange(replayed_results_, {}));
     Q_EMIT measured(measuring_.token, id, results, replayedElsewhere(plan, *replay_));
     measuring_.runs.erase(measuring_.runs.begin());
     replay_.reset();

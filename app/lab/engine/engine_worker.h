@@ -216,9 +216,10 @@ class EngineWorker : public QObject {
     bool save_when_paused_ = false;
     std::uint64_t frame_number_ = 0;
     bool paused_ = false, chunk_scheduled_ = false;
-    int single_rounds_ = 0;           ///< to be computed while paused
-    MeasureRequest measuring_;        ///< its first run is the current one
-    std::unique_ptr<Replay> replay_;  ///< null: not built yet
+    int single_rounds_ = 0;                      ///< to be computed while paused
+    MeasureRequest measuring_;                   ///< its first run is the current one
+    std::unique_ptr<Replay> replay_;             ///< null: not built yet
+    std::vector<ProbeResult> replayed_results_;  ///< of its steps so far
     bool replay_scheduled_ = false;
     std::deque<BranchRequest> branches_;     ///< the first is the current one
     std::unique_ptr<Replay> branch_replay_;  ///< its own; null: not built yet

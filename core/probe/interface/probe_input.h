@@ -70,6 +70,10 @@ class ProbeInput {
     std::string sampled =
         std::to_string(batch.sequences) + (batch.sequences == 1 ? " sequence" : " sequences");
 
+    /// The texts of the batch's tokens, one string a sequence, as the label kTokensLabel
+    /// (token_labels.h); empty without texts.
+    std::function<std::vector<std::string>()> texts;
+
     /// The places that a probe measures, by its id; all of them where there is none.
     std::map<std::string, PlaceSelection> only;
     /// The formats that a probe with formats measures, by its id; all of them where there is none.

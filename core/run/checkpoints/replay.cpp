@@ -78,7 +78,9 @@ Device& replay_device(const RunData& run) {
 
 Replay::Replay(ReplayPlan plan, Device& device) : plan_(std::move(plan)) {
     const std::string where = "run " + plan_.header.id;
-    const std::string obstacle = replay_obstacle(plan_.header.events, plan_.checkpoint.get(), plan_.step);
+    std::string obstacle;
+    for (const std::int64_t step : {plan_.step, std::max(plan_.step, plan_.last)})
+        if (obstacle.empty()) obstacle = replay_obstacle(plan_.header.events, plan_.checkpoint.get(), step);
     if (!obstacle.empty())
         throw InputError(where + ": " + at_step(plan_.step) + " cannot be replayed: " + obstacle);
     for (const std::string& id : plan_.probes)
@@ -111,6 +113,10 @@ std::vector<ProbeResult> Replay::measure(ThreadPool& pool, const std::atomic<boo
         stamp_training_batch(r);
         results.push_back(std::move(r));
     });
+    if (plan_.step < plan_.last)
+        ++plan_.step;
+    else
+        finished_ = true;
     return results;
 }
 
@@ -123,12 +129,17 @@ Checkpoint Replay::checkpoint() const {
 std::vector<ProbeResult> replay(ReplayPlan plan, ThreadPool& pool, const std::atomic<bool>* cancel,
                                 const std::function<void(std::int64_t)>& progress) {
     Replay run(std::move(plan));
-    while (!run.arrived()) {
+    std::vector<ProbeResult> results;
+    while (!run.finished()) {
         if (cancel && cancel->load(std::memory_order_relaxed)) throw Cancelled{};
+        if (run.arrived()) {
+            for (ProbeResult& result : run.measure(pool, cancel)) results.push_back(std::move(result));
+            continue;
+        }
         run.advance(pool);
         if (progress) progress(run.steps_done());
     }
-    return run.measure(pool, cancel);
+    return results;
 }
 
 }  // namespace normscope

@@ -49,7 +49,9 @@ Batch Corpus::batch(Split split, std::uint64_t seed, std::int64_t row, std::int6
     return result;
 }
 
-std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec& stack) {
+namespace {
+
+std::unique_ptr<Corpus> corpus_without_texts(const DataSpec& spec, const StackSpec& stack) {
     if (spec.source == DataSource::External)
         throw InputError("data.source",
                          "\"external\": the data are in the program that trained and recorded the run",
@@ -82,6 +84,14 @@ std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec&
             break;  // above
     }
     throw InputError("data.source", "unknown source", "");
+}
+
+}  // namespace
+
+std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec& stack) {
+    std::unique_ptr<Corpus> corpus = corpus_without_texts(spec, stack);
+    corpus->texts_ = TokenTexts::of(spec);
+    return corpus;
 }
 
 }  // namespace normscope

@@ -6,6 +6,7 @@
 #include "core/recipe/data_spec.h"
 #include "core/stack/stack_spec.h"
 #include "core/train/data/loss_levels.h"
+#include "core/train/data/token_texts.h"
 
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,9 @@ class Corpus {
 
     LossLevels levels() const;
 
+    /// The texts of its tokens; empty where it has none.
+    const TokenTexts& texts() const { return texts_; }
+
     /// The batch of one micro-step. Sequence i of micro-batch m is sequence m · sequences + i of the step:
     /// two micro-batches of 4 hold the same text as one of 8. Throws InputError where the sizes cannot be
     /// served.
@@ -55,8 +59,11 @@ class Corpus {
     virtual void append(Split split, RandomRow random, Batch& to) const = 0;
 
   private:
+    friend std::unique_ptr<const Corpus> make_corpus(const DataSpec& spec, const StackSpec& stack);
     Batch batch(Split split, std::uint64_t seed, std::int64_t row, std::int64_t first_sequence, int sequences,
                 int length) const;
+
+    TokenTexts texts_;
 };
 
 /// Creates the corpus of a recipe. Of text the stack's context is the length that its floors are stated for

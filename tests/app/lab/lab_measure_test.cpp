@@ -83,6 +83,63 @@ class LabMeasureTest : public QObject {
         QVERIFY(sameBits(*b.run(0).sample_of("growth", 21), *wanted.sample_of("growth", 21)));
     }
 
+    /// Around a step: every step from 20 before it to 20 after it, in the bits of a run that samples each.
+    void whatHappenedAroundAStep() {
+        Bench b;
+        const Recipe seldom = sampledEvery(b.lab->comparison().runs[0].recipe, 1000),
+                     each = sampledEvery(seldom, 1);
+        b.lab->runs().remove(1);
+        b.lab->runs().useRecipe(seldom, "seldom");
+        b.lab->training().play();
+        QTRY_VERIFY(b.ended() && b.run(0).steps.rows() == 30);
+        b.lab->view().setStep(24);
+        b.lab->measurement().measureAround();
+        QVERIFY2(b.lab->measurement().status().contains("at steps 4 to 29"),
+                 qPrintable(b.lab->measurement().status()));
+        QTRY_VERIFY(!b.lab->measurement().running());
+        ThreadPool pool(1);
+        Experiment alone(each, "a", "alone");
+        RunData wanted = alone.header();
+        while (!alone.ended()) append(wanted, alone.advance(pool));
+        for (const ProbePlan& probe : seldom.probes)
+            for (std::int64_t step = 0; step < 30; ++step) {
+                const ProbeResult* sample = b.run(0).sample_of(probe.id, step);
+                QCOMPARE(sample != nullptr, step == 0 || step >= 4);
+                if (sample) QVERIFY(sameBits(*sample, *wanted.sample_of(probe.id, step)));
+            }
+        QCOMPARE(b.problems, QStringList());
+        b.lab->measurement().measureAround();
+        QVERIFY(!b.lab->measurement().running());
+        QCOMPARE(b.problems, QStringList{"Every step around this one is measured"});
+    }
+
+    /// A move of a knob ends what can be replayed: the steps on this side of it are measured.
+    void aMovedKnobBoundsWhatIsMeasuredAroundAStep() {
+        Bench b;
+        Recipe recipe = sampledEvery(b.lab->comparison().runs[0].recipe, 1000);
+        recipe.train.steps = 100000;
+        b.lab->runs().remove(1);
+        b.lab->runs().useRecipe(recipe, "seldom");
+        b.lab->training().play();
+        QTRY_VERIFY(b.run(0).steps.rows() > 12);
+        b.lab->knobs().commitKey("stack.residual_step", 0.5);
+        const auto rows = b.run(0).steps.rows();
+        QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
+        b.lab->training().stop();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        const auto& events = b.run(0).events;
+        const auto knob =
+            std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
+        QVERIFY(knob != events.end());
+        b.lab->view().setStep(knob->step - 3);
+        b.lab->measurement().measureAround();
+        QTRY_VERIFY(!b.lab->measurement().running());
+        QCOMPARE(b.problems, QStringList());
+        QVERIFY(b.run(0).sample_of("growth", knob->step - 1));
+        QVERIFY(b.run(0).sample_of("growth", std::max<std::int64_t>(1, knob->step - 23)));
+        QVERIFY(!b.run(0).sample_of("growth", knob->step + 1));
+    }
+
     void measuringLeavesARunningTrainingAlone() {
         Bench b;
         std::vector<Recipe> recipes;

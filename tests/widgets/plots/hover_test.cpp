@@ -23,6 +23,20 @@ FigureLayout lay(const Figure& figure) {
 class HoverTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    void wordsOfTheAxisAreAdded() {
+        Figure f = samples::theta();
+        f.plots = {Plot{}};
+        f.plots[0].curves.push_back({});
+        f.x_names.clear();
+        Plot& plot = f.plots.front();
+        plot.x.label = "key";
+        plot.x.words = {"a", " the", "\\n"};
+        const auto place = [&](double x) { return hoverLines(f, {0, x, 0, -1, -1}).front().text; };
+        QVERIFY2(place(2).startsWith("key 2 “ the”"), qPrintable(place(2)));
+        QVERIFY(place(3).startsWith("key 3 “\\n”"));
+        for (const double x : {0.0, 4.0, 2.5}) QVERIFY(!place(x).contains(u'“'));
+    }
+
     void nearestPointAndCurve() {
         const Figure f = samples::gradients();
         const FigureLayout layout = lay(f);

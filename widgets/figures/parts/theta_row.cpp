@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/parts/theta_row.h"
 
+#include "core/probe/interface/token_labels.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "widgets/figures/parts/panel_text.h"
 #include "widgets/figures/parts/samples.h"
@@ -21,11 +22,23 @@ struct CachedRow {
     double theta = kNaN;
     std::vector<double> p;
     std::vector<bool> in_subset;
+    QStringList words;  ///< the keys' tokens; empty where the sample has no texts
 
     double relative() const { return theta / uniform_row_sensitivity(p.size()); }
 };
 
 enum class Kept { Absent, NotFinite, Row };
+
+/// The tokens' texts of one of the probe batch's sequences.
+QStringList wordsOf(const ProbeResult& sample, int sequence) {
+    const auto label = sample.labels.find(kTokensLabel);
+    QStringList words;
+    if (label == sample.labels.end() || sequence < 0 || std::size_t(sequence) >= label->second.size())
+        return words;
+    for (const std::string& word : divided_tokens(label->second[std::size_t(sequence)]))
+        words << QString::fromStdString(word);
+    return words;
+}
 
 /// The row of a layer and head.
 Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, CachedRow& row) {
@@ -36,7 +49,7 @@ Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, C
         head >= rows->shape[1])
         return Kept::Absent;
     const std::size_t at = layer * rows->shape[1] + head, n = rows->shape[2];
-    row = {layer, head, 0, 0, info->data[3 * at + 2], {}, {}};
+    row = {layer, head, 0, 0, info->data[3 * at + 2], {}, {}, {}};
     if (!std::isfinite(row.theta)) return Kept::NotFinite;
     row.sequence = int(info->data[3 * at]);
     row.token = int(info->data[3 * at + 1]);
@@ -44,6 +57,7 @@ Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, C
         row.p.push_back(rows->data[i]);
         row.in_subset.push_back(subsets->data[i] > 0.5);
     }
+    row.words = wordsOf(sample, row.sequence);
     return row.p.empty() ? Kept::NotFinite : Kept::Row;
 }
 
@@ -73,6 +87,7 @@ Plot rowPlot(const CachedRow& row, const ShownSample& shown) {
         QString("%1 · layer %2, head %3").arg(nameOf(*shown.run)).arg(row.layer + 1).arg(row.head + 1);
     plot.x.label = "key";
     plot.x.integers = true;
+    plot.x.words = row.words.mid(0, qsizetype(row.p.size()));
     plot.y.label = "probability";
     Stems inside{"S*", role, {}, {}, 0};
     Curve outside;
@@ -108,7 +123,11 @@ Plot rowPlot(const CachedRow& row, const ShownSample& shown) {
              .arg(numberText(prefix_heuristic_sensitivity(row.p, kSumTolerance), 4)));
     chip(kappa <= 0.5 ? QString("peaked-row bound %1").arg(numberText(peaked_row_bound(kappa), 4))
                       : QString("peaked-row bound 1 (κ = %1)").arg(numberText(kappa, 2)));
-    chip(QString("sequence %1, token %2").arg(row.sequence + 1).arg(row.token + 1));
+    const QString word = row.words.value(row.token);
+    chip(QString("sequence %1, token %2%3")
+             .arg(row.sequence + 1)
+             .arg(row.token + 1)
+             .arg(word.isEmpty() ? QString() : QString(" “%1”").arg(word)));
     return plot;
 }
 

@@ -63,6 +63,20 @@ QString chips(const Plot& plot) {
 class ThetaPanelTest : public QObject {
     Q_OBJECT
   private Q_SLOTS:
+    /// The keys of a row have the texts of their tokens, where the sample has them.
+    void keysHaveTheirTokensTexts() {
+        RunData run = syn::run("A");
+        syn::add(run, "theta", 0, arrays(),
+                 {{"sampled", {"all rows"}}, {"tokens", {"n\x1fo\x1f", " the\x1f\\n\x1f€\x1fx"}}});
+        const Figure f = built({&run}, {{"x", "row"}}, 0, 0);
+        QCOMPARE(f.plots.at(0).x.words, (QStringList{" the", "\\n", "€", "x"}));
+        QVERIFY2(chips(f.plots[0]).contains("sequence 2, token 4 “x”"), qPrintable(chips(f.plots[0])));
+        const Figure shorter = built({&run}, {{"x", "row"}}, 1, 1);
+        QCOMPARE(shorter.plots.at(0).x.words, (QStringList{" the", "\\n"}));
+        const RunData without = withTheta("B");
+        QVERIFY(built({&without}, {{"x", "row"}}, 0, 0).plots.at(0).x.words.isEmpty());
+    }
+
     void colourSpansTheDataOfAllRuns() {
         const RunData a = withTheta("A"), b = withTheta("B", 0.1);
         const Figure f = built({&a, &b}, {}, 2, 1);
