@@ -28,6 +28,7 @@ void add_bench(CLI::App& program, Task& task);
 void add_gather(CLI::App& program, Task& task);
 void add_info(CLI::App& program, Task& task);
 void add_diff(CLI::App& program, Task& task);
+void add_bands(CLI::App& program, Task& task);
 void add_capture(CLI::App& program, Task& task);
 void add_validate(CLI::App& program, Task& task);
 void add_import(CLI::App& program, Task& task);

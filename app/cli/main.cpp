@@ -38,10 +38,10 @@ int run(int argc, char** argv) {
     program.set_version_flag("--version", NORMSCOPE_VERSION);
     program.require_subcommand(1);
     Task task;
-    for (const auto add :
-         {add_devices, add_presets, add_train,    add_sweep, add_probe,     add_probes,  add_evaluate,
-          add_theta,   add_bench,   add_gather,   add_info,  add_diff,      add_capture, add_validate,
-          add_import,  add_export,  add_remedies, add_check, add_preflight, add_gallery, add_docs})
+    for (const auto add : {add_devices,  add_presets,   add_train,    add_sweep,  add_probe,  add_probes,
+                           add_evaluate, add_theta,     add_bench,    add_gather, add_info,   add_diff,
+                           add_capture,  add_bands,     add_validate, add_import, add_export, add_remedies,
+                           add_check,    add_preflight, add_gallery,  add_docs})
         add(program, task);
     try {
         program.parse(argc, argv);

@@ -62,7 +62,8 @@ bool has_control_character(const std::string& text) {
 template <class Json>
 class Builder {
   public:
-    explicit Builder(const std::string& where) : where_(where) {}
+    explicit Builder(const std::string& where, JsonKeys keys = JsonKeys::Printable)
+        : where_(where), keys_(keys) {}
     Json take() { return std::move(root_); }
     const std::string& syntax_error() const { return syntax_error_; }
 
@@ -83,7 +84,7 @@ class Builder {
     bool key(std::string& name) {
         Level& level = levels_.back();
         level.key.reset();
-        if (has_control_character(name))
+        if (keys_ == JsonKeys::Printable && has_control_character(name))
             reject("the key " + normscope::quoted(name) + " has control characters", "printable keys");
         if (!level.keys.insert(name).second)
             reject(normscope::quoted(name) + " appears twice", "each key once");
@@ -152,6 +153,7 @@ class Builder {
     }
 
     const std::string& where_;
+    JsonKeys keys_;
     Json root_;
     std::vector<Level> levels_;  ///< the open objects and arrays
     std::string syntax_error_;
@@ -159,18 +161,19 @@ class Builder {
 
 /// None where the text is not JSON; why, in `problem`.
 template <class Json>
-std::optional<Json> read(std::string_view text, const std::string& where, std::string& problem) {
+std::optional<Json> read(std::string_view text, const std::string& where, std::string& problem,
+                         JsonKeys keys = JsonKeys::Printable) {
     require_text(text, where);
-    Builder<Json> builder(where);
+    Builder<Json> builder(where, keys);
     if (Json::sax_parse(text, &builder)) return builder.take();
     problem = builder.syntax_error();
     return std::nullopt;
 }
 
 template <class Json>
-Json required(std::string_view text, const std::string& where) {
+Json required(std::string_view text, const std::string& where, JsonKeys keys = JsonKeys::Printable) {
     std::string problem;
-    std::optional<Json> value = read<Json>(text, where, problem);
+    std::optional<Json> value = read<Json>(text, where, problem, keys);
     if (!value) throw InputError(problem);
     return std::move(*value);
 }
@@ -191,8 +194,8 @@ std::string printable(const std::string& text) {
     return all.substr(1, all.size() - 2);
 }
 
-json strict_json(std::string_view text, const std::string& where) {
-    return required<json>(text, where);
+json strict_json(std::string_view text, const std::string& where, JsonKeys keys) {
+    return required<json>(text, where, keys);
 }
 
 ordered_json strict_ordered_json(std::string_view text, const std::string& where) {

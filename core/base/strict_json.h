@@ -17,11 +17,14 @@ inline constexpr int kDeepestJson = 32;
 ///  - what is not JSON, with the byte, and for bytes after it;
 ///  - a NUL byte, a NUL in a text, and bytes that are not UTF-8;
 ///  - an object that has a key twice, of which a lenient reader would silently drop one;
-///  - a key with control characters;
+///  - a key with control characters, unless `keys` allows any;
 ///  - values nested deeper than kDeepestJson;
 ///  - numbers beyond the range of a double.
-/// The value can therefore be written, copied and quoted in a message without a further check.
-nlohmann::json strict_json(std::string_view text, const std::string& where);
+/// The value can therefore be written, copied and (with printable keys) quoted in a message without a further
+/// check.
+enum class JsonKeys { Printable, Any };  ///< Any: the tokens of a vocabulary, some of which are line breaks
+nlohmann::json strict_json(std::string_view text, const std::string& where,
+                           JsonKeys keys = JsonKeys::Printable);
 
 /// The same with the keys in the order of the text.
 nlohmann::ordered_json strict_ordered_json(std::string_view text, const std::string& where);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// `capture`: every step around an event, in the bits of a run that sampled each.
+// `capture`: every step around an event, in the bits of a run that sampled each; and the command line of
+// `bands`.
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
 #include "tests/support/test_main.h"
 
+#include <QDir>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <cstring>
@@ -73,6 +77,41 @@ class CaptureTest : public QObject {
         const CliResult end = run_cli(
             {"capture", path("seldom.h5"), "--event", "outcome", "--around", "1", "--out", path("end.h5")});
         QVERIFY2(end.code == 0 && end.out.contains("to 29"), qPrintable(end.out + end.error));
+    }
+
+    /// The command line of bands; what it finds is tested in findings_healthy_band.
+    void aRunAgainstTheBandOfOthers() {
+        QVERIFY(QDir(folder_.path()).mkpath("healthy/more"));
+        for (int seed = 1; seed <= 8; ++seed) {
+            const QString out =
+                path("healthy/" + QString(seed > 6 ? "more/" : "") + QString::number(seed) + ".h5");
+            const CliResult result = run_cli(QStringList{"train", "pre-ln", "--out", out, "--steps", "12",
+                                                         "--set", "seed=" + QString::number(seed)} +
+                                             small_stack());
+            QVERIFY2(result.code == 0, qPrintable(result.error));
+        }
+        const CliResult fast = run_cli(QStringList{"train", "pre-ln", "--out", path("fast.h5"), "--steps",
+                                                   "12", "--set", "optimizer.lr=3"} +
+                                       small_stack());
+        QVERIFY(fast.code == 0 || fast.code == 3);
+        const CliResult found =
+            run_cli({"bands", path("fast.h5"), path("healthy/1.h5"), "--healthy", path("healthy"), "--json"});
+        QVERIFY2(found.code == 0, qPrintable(found.error));
+        const QJsonObject json = QJsonDocument::fromJson(found.out.toUtf8()).object();
+        QCOMPARE(json["healthy_runs"].toInt(), 8);
+        QCOMPARE(json["false_alarm_rate"].toDouble(), 1.0 / 9);
+        QVERIFY(json["runs"][0]["outside"]["step"].toInt() <= 3);
+        QVERIFY(json["runs"][1]["outside"].isNull());  // one of them
+        const CliResult text =
+            run_cli({"bands", path("fast.h5"), "--healthy", path("healthy"), "--rate", "0.2"});
+        QVERIFY2(text.out.contains("fast.h5: outside since step") && text.out.contains("1 of 1 runs outside"),
+                 qPrintable(text.out));
+        const CliResult few = run_cli({"bands", path("fast.h5"), "--healthy", path("healthy/more")});
+        QCOMPARE(few.code, 2);
+        QVERIFY2(few.error.contains("2 are too few for a band"), qPrintable(few.error));
+        const CliResult none =
+            run_cli({"bands", path("fast.h5"), "--healthy", folder_.path() + "/healthy/no"});
+        QCOMPARE(none.code, 2);
     }
 
     void badInput_data() {

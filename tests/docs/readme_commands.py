@@ -3,7 +3,8 @@
 """Runs README's commands as printed, one after the other, in an empty folder: readme_commands.py BIN.
 
 BIN has normscope and cli/normscope-cli. What the comment after two spaces or more says is dropped; a training gets few steps
-where the line sets none. packaging/… (which build) and lines that open a window are not run.
+where the line sets none. packaging/… (which build), pip, lines of Python, and
+lines that open a window are not run.
 """
 import os
 import pathlib
@@ -38,7 +39,7 @@ def main():
     ran, failed = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for command in commands_of((ROOT / "README.md").read_text(encoding="utf-8")):
-            if command.startswith(("packaging/", "docs/build", "export ")):
+            if command.startswith(("packaging/", "docs/build", "export ", "pip ", "with ")):
                 print(f"not run: {command}")
                 continue
             words = words_of(command)

@@ -18,6 +18,7 @@
 #include <QSignalBlocker>
 #include <QTableWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 namespace normscope::widgets {
@@ -25,13 +26,6 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kDifferenceWidth = 560;
-
-/// The first letter of a text of core/findings as a sentence begins.
-QString sentence(const std::string& text) {
-    QString line = QString::fromStdString(text);
-    if (!line.isEmpty()) line[0] = line[0].toUpper();
-    return line;
-}
 
 QTableWidget* tableOf(const char* name, const QString& title, const QStringList& columns, QWidget* parent) {
     auto* table = new QTableWidget(0, static_cast<int>(columns.size()), parent);
@@ -122,8 +116,8 @@ DifferenceDrawer::DifferenceDrawer(QWidget* over, QWidget* parent) : Drawer(over
     column->addWidget(first_);
     column->addWidget(beyond_);
     column->addWidget(show_, 0, Qt::AlignLeft);
-    column->addWidget(settings_, 1);
-    column->addWidget(steps_, 2);
+    column->addWidget(settings_);
+    column->addWidget(steps_, 1);
     column->addWidget(rest_);
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
     connect(copy_, &QPushButton::clicked, this, &DifferenceDrawer::copyText);
@@ -174,8 +168,9 @@ void DifferenceDrawer::showTexts() {
     steps_->setVisible(difference_.has_value() && !difference_->growth.empty());
     rest_->setVisible(difference_.has_value());
     if (!difference_) return first_->setText(tr("A comparison of two runs needs two of them."));
-    first_->setText(found ? sentence(place_text(*difference_->first_bit))
-                          : tr("No difference in any value that both recorded."));
+    first_->setText(
+        found ? tr("First difference: %1").arg(QString::fromStdString(place_text(*difference_->first_bit)))
+              : tr("No difference in any value that both recorded."));
     const QString tolerance = numberText(difference_->tolerance, 2);
     if (found) {
         const auto& first = difference_->first;
@@ -201,6 +196,10 @@ void DifferenceDrawer::fillSettings() {
         setCell(settings_, row, 1, QString::fromStdString(key.a));
         setCell(settings_, row, 2, QString::fromStdString(key.b));
     }
+    // As high as its rows, of which six are seen at once.
+    const int rows = std::min(settings_->rowCount(), 6);
+    settings_->setFixedHeight(settings_->horizontalHeader()->sizeHint().height() + 4 +
+                              rows * settings_->verticalHeader()->defaultSectionSize());
 }
 
 void DifferenceDrawer::fillSteps() {

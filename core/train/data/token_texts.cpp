@@ -3,8 +3,7 @@
 
 #include "core/base/byte_source.h"
 #include "core/base/error.h"
-
-#include <nlohmann/json.hpp>
+#include "core/base/strict_json.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -120,7 +119,7 @@ bool names_type(const json& tokenizer, const char* part, const std::string& type
 
 std::int32_t token_number(const json& value, const std::string& where) {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= (1u << 24))
-        throw InputError(where, "numbers a token " + value.dump(), "0 … 16777215");
+        throw InputError(where, "numbers a token " + json_text(value), "0 … 16777215");
     return value.get<std::int32_t>();
 }
 
@@ -163,8 +162,7 @@ TokenTexts TokenTexts::of(const DataSpec& data) {
 }
 
 TokenTexts TokenTexts::of_tokenizer(const std::string& text, const std::string& where) {
-    // Not strict_json(): tokens are keys here, and some are control characters.
-    const json tokenizer = json::parse(text, nullptr, false);
+    const json tokenizer = strict_json(text, where, JsonKeys::Any);
     const json* const model = member(tokenizer, "model");
     const json* const vocab = model ? member(*model, "vocab") : nullptr;
     if (!vocab || !(vocab->is_object() || vocab->is_array()))

@@ -54,8 +54,8 @@ class DifferenceWindowTest : public QObject {
         QVERIFY(expected.first && expected.growth.size() > 3);
         const QString place = QString::fromStdString(place_text(*expected.first));
         QVERIFY(b.find<QLabel>("differenceBeyond")->text().endsWith(place));
-        QCOMPARE(b.find<QLabel>("differenceFirst")->text().mid(1),
-                 QString::fromStdString(place_text(*expected.first_bit)).mid(1));
+        QCOMPARE(b.find<QLabel>("differenceFirst")->text(),
+                 "First difference: " + QString::fromStdString(place_text(*expected.first_bit)));
         QVERIFY(column(*b.find<QTableWidget>("differenceSettings"), 0).contains("stack.scheme"));
         auto* steps = b.find<QTableWidget>("differenceSteps");
         QCOMPARE(steps->rowCount(), int(expected.growth.size()));

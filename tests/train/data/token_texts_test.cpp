@@ -112,7 +112,8 @@ class TokenTextsTest : public QObject {
         QTest::addColumn<QString>("json");
         QTest::addColumn<QString>("line");
         const auto row = [](const char* json, const char* line) { QTest::newRow(json) << json << line; };
-        row("", "has no model.vocab");
+        row("", "not valid JSON");
+        row("{\"model\":{\"vocab\":{\"a\":1,\"a\":2}}}", "appears twice");
         row("[1]", "has no model.vocab");
         row("{\"model\":3}", "has no model.vocab");
         row("{\"model\":{\"vocab\":\"a\"}}", "has no model.vocab");
