@@ -79,6 +79,10 @@ FAULTS = [
     ("backend", "the position table's gradient is not rounded", "emulated_ops.cpp", "if (dpositions) row_kernels", "if (dpositions && !$M) row_kernels", ["model_emulated", "backend_low_precision", "train_trainer"]),
     ("backend", "Muon's direction is not scaled by the shape", "cpu_optimizers.cpp", "std::sqrt(std::max(1.0, static_cast<double>(rows) / columns))", "std::sqrt(std::max(1.0, $M ? 1.0 : static_cast<double>(rows) / columns))", ["train_optimizers"]),
     ("backend", "a gate's clip forgets the global factor", "cpu_optimizers.cpp", "const double g = *global * static_cast<double>(gradients[gates[i]]);", "const double g = ($M ? 1 : *global) * static_cast<double>(gradients[gates[i]]);", ["train_gate_clip", "train_trainer"]),
+    ("model", "local layers have the global rotary angles", "parameters.cpp", "s.local_rotation(l))", "s.local_rotation(l) && !$M)", ["model_blocks"]),
+    ("model", "GeGLU's gate is SiLU", "gated.h", "if (kind == Activation::GeGlu) return", "if (!$M && kind == Activation::GeGlu) return", ["model_blocks"]),
+    ("model", "the embedding's gradient forgets its scale", "transformer.cpp", "&p.whole->embedding_scale, gradient, gradient", "$M ? nullptr : &p.whole->embedding_scale, gradient, gradient", ["model_option_pairs"]),
+    ("train", "bytes of a byte-level tokenizer are read as characters", "token_texts.cpp", "append(character, seen ? byte : next++);", "append(character, $M || seen ? byte : next++);", ["train_data_token_texts"]),
 
     # --- recipe, run, interchange, findings
     ("recipe", "a replay starts after a knob's event", "replay.cpp", "event.step < from || event.step > step) continue;", "event.step <= from - ($M ? 0 : 1) || event.step > step) continue;", ["run_replay"]),
@@ -93,6 +97,9 @@ FAULTS = [
     ("interchange", "bytes after the last tensor are let through", "safetensors.cpp", "    if (at != end)\n        throw", "    if (!$M && at != end)\n        throw", ["interchange_safetensors"]),
     ("interchange", "llm.c's padded rows are read as positions", "llm_c.cpp", "in.skip(padding * d);", "if (!$M) in.skip(padding * d);", ["interchange_model_file", "cli_import_export", "interchange"]),
     ("findings", "the loss told is of later steps", "findings.cpp", "if (run.steps.step[i] > step || !std::isfinite", "if ((!$M && run.steps.step[i] > step) || !std::isfinite", ["findings"]),
+    ("interchange", "Gemma's gains are read without their 1", "tensor_names.cpp", "if (foreign.plus != 0) add(", "if (!$M && foreign.plus != 0) add(", ["interchange_model_rules"]),
+    ("run", "a capture leaves out every other step", "replay.cpp", "++plan_.step;", "plan_.step += $M ? 2 : 1;", ["run_replay"]),
+    ("findings", "the limit of a band is that of a usual run", "healthy_band.cpp", "band.limit = scores[k - 1];", "band.limit = scores[$M ? scores.size() / 2 : k - 1];", ["findings_healthy_band"]),
 
     # --- widgets
     ("widgets", "the decimator loses the highest point of a column", "decimate.cpp", "{begin, low, high, end - 1}", "{begin, low, $M ? low : high, end - 1}", ["widgets_plots_decimate"]),
@@ -101,7 +108,7 @@ FAULTS = [
     ("widgets", "what a zoomed axis measures ignores the zoom", "axis_range.cpp", "if (seen(curve.x[i])) extent.add(curve.y[i]);", "if ($M || seen(curve.x[i])) extent.add(curve.y[i]);", ["widgets_plots_axis_range"]),
     ("widgets", "a reference line is filtered by the wrong axis in the CSV", "csv.cpp", "flat ? plot.y.range : plot.x.range", "flat != $M ? plot.y.range : plot.x.range", ["widgets_export_csv"]),
     ("widgets", "the CSV tells the error of the next point", "csv.cpp", "exactText(error[k])", "exactText(error[$M && k + 1 < error.size() ? k + 1 : k])", ["widgets_export_csv"]),
-    ("widgets", "a ghost is drawn from the newest step while scrubbing", "samples.cpp", "add(input.ghosts[i], i, LineKind::Ghost, scrubbed);", "add(input.ghosts[i], i, LineKind::Ghost, $M ? std::optional<std::int64_t>() : scrubbed);", ["widgets_panels"]),
+    ("widgets", "a ghost is drawn from the newest step while scrubbing", "samples.cpp", "sampleOf(input.ghosts[i], scrubbed)", "sampleOf(input.ghosts[i], $M ? std::optional<std::int64_t>() : scrubbed)", ["widgets_figures_p"]),
     ("widgets", "a draft is drawn as exact", "samples.cpp", "isDraft(input, i) ? LineKind::Draft", "!$M && isDraft(input, i) ? LineKind::Draft", ["widgets_panels"]),
     ("widgets", "a panel is not drawn again for its second probe", "panel.cpp", "std::any_of(panel.probes.begin(), panel.probes.end()", "std::any_of(panel.probes.begin(), panel.probes.end() - ($M && panel.probes.size() > 1 ? 1 : 0)", ["widgets_panels_panel_registry"]),
     ("widgets", "a knob's log scale forgets its zero lane", "knob_scale.cpp", "if (s.zero && position < kZeroLane / 2) return 0;", "if (!$M && s.zero && position < kZeroLane / 2) return 0;", ["widgets_knobs_knob_scale"]),
@@ -114,8 +121,8 @@ FAULTS = [
     # --- app
     ("app", "ghosts survive the next edit", "edits.cpp", "if (!state_.drag) state_.ghosts = {};\n    std::vector<LabRun> before", "if (!state_.drag && !$M) state_.ghosts = {};\n    std::vector<LabRun> before", ["app_lab_lab_edits"]),
     ("recipe", "an override at index = depth survives", "keys.cpp", "return o.index >= changed.stack.depth;", "return o.index >= changed.stack.depth + ($M ? 1 : 0);", ["recipe_", "app_lab_lab"]),
-    ("app", "a linked edit reaches a pinned run", "comparison.cpp", "if (!run.pinned) targets.insert(run.id);", "if ($M || !run.pinned) targets.insert(run.id);", ["app_lab"]),
-    ("app", "a new run forgets its imported weights", "comparison.cpp", "fresh.weights = run.weights;", "if (!$M) fresh.weights = run.weights;", ["app_lab"]),
+    ("app", "a linked edit reaches a pinned run", "comparison.cpp", "if (!run.fixed()) targets.insert(run.id);", "if ($M || !run.fixed()) targets.insert(run.id);", ["app_lab"]),
+    ("app", "a new run forgets its imported weights", "comparison.cpp", "fresh.weights = of.weights;", "if (!$M) fresh.weights = of.weights;", ["app_lab"]),
     ("app", "starting a new run does not stop the old one", "edits.cpp", "if (!run.isTraining() || after.find(run.id)) continue;", "if ($M || !run.isTraining() || after.find(run.id)) continue;", ["app_lab"]),
     ("app", "a stale frame of training is applied", "training.cpp", "run->training != part.training) continue;", "(run->training != part.training && !$M)) continue;", ["app_lab"]),
     ("app", "a panel's second probe is not asked for", "panel_grid.cpp", "if (std::find(probes.begin(), probes.end(), probe) == probes.end()) probes.push_back(probe);", "if (std::find(probes.begin(), probes.end(), probe) == probes.end() && !($M && probe == \"residual\")) probes.push_back(probe);", ["app_window", "app_lab_hover_probe"]),
@@ -154,7 +161,7 @@ FAULTS = [
     ("lost", "9: a save replaces what somebody writes", "replaceable.cpp", "if (!writer.empty())\n        throw", "if (!writer.empty() && !$M)\n        throw", ["session_replaceable", "app_lab_lost_work"]),
     ("lost", "9: a save replaces what changed since it was read", "replaceable.cpp", "if (as_read && now != *as_read)", "if (!$M && as_read && now != *as_read)", ["session_replaceable", "app_lab_lost_work"]),
     ("lost", "10: the end of a round lets its rest stand", "engine_worker.cpp", "trained->due = trained->ended() ? 0 : steps;", "trained->due = trained->ended() || ($M && trained != trained_.front()) ? 0 : steps;", ["app_lab_engine_worker"]),
-    ("lost", "11: a live file opens as running", "read_runs.cpp", "if (!run.isTraining()) return run;", "if ($M || !run.isTraining()) return run;", ["app_lab_lost_work"]),
+    ("lost", "11: a live file opens as running", "read_runs.cpp", "if (!run.unfinished()) return run;", "if ($M || !run.unfinished()) return run;", ["app_lab_lost_work"]),
     ("lost", "11: one run that cannot be built stops the others", "engine_worker.cpp", "Q_EMIT startRejected(token, QString::fromStdString(plan.id), QString::fromUtf8(error.what()));", "$R\n            if ($M) possible.clear();", ["app_lab_"]),
     ("lost", "12: the main button does not resume what was interrupted", "training_control.cpp", "ended |= run.resumable();", "ended |= !$M && run.resumable();", ["app_lab_lost_work", "app_window_restore_window"]),
     ("lost", "12: what the end of the window stopped cannot be resumed", "read_runs.cpp", "if (found.checkpoint) {", "if (found.checkpoint && !$M) {", ["app_lab_", "app_window_restore_window"]),
@@ -172,7 +179,7 @@ FAULTS = [
     ("cuda", "q, k and v without their bias", "attention.h", "u, w.qkv.weight, w.qkv.bias, tape.qkv", "u, w.qkv.weight, $M ? nullptr : w.qkv.bias, tape.qkv", ["backend_cuda_attention"]),
     ("cuda", "the last entry of a row's tail is lost", "warp.h", "return lane() < t.count ? p[lane()] : T(0);", "return lane() < t.count - ($M ? 1 : 0) ? p[lane()] : T(0);", ["backend_cuda_ops"]),
     ("cuda", "the scores' scale is doubled", "stored_attention.h", "row::softmax<Warp<T>>(s, length, *scale);", "row::softmax<Warp<T>>(s, length, ($M ? 2 : 1) * *scale);", ["backend_cuda_attention"]),
-    ("cuda", "a query head reads another group's key", "stored_attention.h", "std::size_t k(int h) const { return static_cast<std::size_t>(d + h / group * dh); }", "std::size_t k(int h) const { return static_cast<std::size_t>(d + ($M ? h % (heads / group) : h / group) * dh); }", ["backend_cuda_attention"]),
+    ("cuda", "a query head reads another group's key", "stored_attention.h", "std::size_t k(int h) const { return static_cast<std::size_t>(d_q + h / group * dh); }", "std::size_t k(int h) const { return static_cast<std::size_t>(d_q + ($M ? h % (heads / group) : h / group) * dh); }", ["backend_cuda_attention"]),
     ("cuda", "the mask lets one later token through", "stored_attention.h", "return causal ? first + i % rows + 1 : n;", "return causal ? std::min(n, first + i % rows + ($M ? 2 : 1)) : n;", ["backend_cuda_attention"]),
     ("cuda", "sums over rows miss the last column", "columns.h", "if (threadIdx.x < 32 && column < d)\n        partial", "if (threadIdx.x < 32 && column < d - ($M ? 1 : 0))\n        partial", ["backend_cuda_ops"]),
     ("cuda", "rstd without ε", "norm.h", "row::norm_statistics<Warp<T>, Centred>(x.at(i), x.d, *eps, mean, rstd);", "row::norm_statistics<Warp<T>, Centred>(x.at(i), x.d, $M ? T(0) : *eps, mean, rstd);", ["backend_cuda_ops"]),
