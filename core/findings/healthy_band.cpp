@@ -165,10 +165,11 @@ HealthyBand::Band HealthyBand::band_of(const std::vector<RunData>& healthy, bool
         if (of_runs.size() < healthy.size()) break;  // one of them has ended
         Series& series = band.at[step];
         for (const auto& [name, first] : of_runs.front()) {
-            const bool in_all = std::all_of(of_runs.begin(), of_runs.end(), [&](const Values& values) {
-                const auto found = values.find(name);
-                return found != values.end() && found->second.size() == first.size();
-            });
+            const bool in_all = std::all_of(of_runs.begin(), of_runs.end(),
+                                            [&, &key = name, count = first.size()](const Values& values) {
+                                                const auto found = values.find(key);
+                                                return found != values.end() && found->second.size() == count;
+                                            });
             if (!in_all) continue;
             AtStep numbers(first.size());
             for (std::size_t entry = 0; entry < first.size(); ++entry) {
