@@ -30,6 +30,18 @@ bool sameBits(const ProbeResult& a, const ProbeResult& b) {
                       });
 }
 
+/// Ends a training ten steps after a knob was moved; the step of the move, −1 without one.
+std::int64_t trainedPastTheMove(Bench& b) {
+    const auto rows = b.run(0).steps.rows();
+    const bool moved = QTest::qWaitFor([&] { return b.run(0).steps.rows() > rows + 10; }, 60000);
+    b.lab->training().stop();
+    if (!moved || !QTest::qWaitFor([&] { return b.ended(); }, 60000)) return -1;
+    const auto& events = b.run(0).events;
+    const auto knob =
+        std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
+    return knob == events.end() ? -1 : knob->step;
+}
+
 }  // namespace
 
 class LabMeasureTest : public QObject {
@@ -123,21 +135,15 @@ class LabMeasureTest : public QObject {
         b.lab->training().play();
         QTRY_VERIFY(b.run(0).steps.rows() > 12);
         b.lab->knobs().commitKey("stack.residual_step", 0.5);
-        const auto rows = b.run(0).steps.rows();
-        QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
-        b.lab->training().stop();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
-        const auto& events = b.run(0).events;
-        const auto knob =
-            std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
-        QVERIFY(knob != events.end());
-        b.lab->view().setStep(knob->step - 3);
+        const std::int64_t moved = trainedPastTheMove(b);
+        QVERIFY(moved > 0);
+        b.lab->view().setStep(moved - 3);
         b.lab->measurement().measureAround();
         QTRY_VERIFY(!b.lab->measurement().running());
         QCOMPARE(b.problems, QStringList());
-        QVERIFY(b.run(0).sample_of("growth", knob->step - 1));
-        QVERIFY(b.run(0).sample_of("growth", std::max<std::int64_t>(1, knob->step - 23)));
-        QVERIFY(!b.run(0).sample_of("growth", knob->step + 1));
+        QVERIFY(b.run(0).sample_of("growth", moved - 1));
+        QVERIFY(b.run(0).sample_of("growth", std::max<std::int64_t>(1, moved - 23)));
+        QVERIFY(!b.run(0).sample_of("growth", moved + 1));
     }
 
     void measuringLeavesARunningTrainingAlone() {
@@ -179,20 +185,14 @@ class LabMeasureTest : public QObject {
         QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());
         b.lab->knobs().commitKey("stack.residual_step", 0.5);
         b.lab->training().play();
-        const auto rows = b.run(0).steps.rows();
-        QTRY_VERIFY(b.run(0).steps.rows() > rows + 10);
-        b.lab->training().stop();
-        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
-        const auto& events = b.run(0).events;
-        const auto knob =
-            std::find_if(events.begin(), events.end(), [](const RunEvent& e) { return e.kind == "knob"; });
-        QVERIFY(knob != events.end());
+        const std::int64_t moved = trainedPastTheMove(b);
+        QVERIFY(moved > 0);
         const auto& known = b.lab->comparison().runs[0].checkpoints;
-        QVERIFY(std::any_of(known.begin(), known.end(), [&](const auto& c) { return c.step == knob->step; }));
-        b.lab->view().setStep(knob->step + 1);
+        QVERIFY(std::any_of(known.begin(), known.end(), [&](const auto& c) { return c.step == moved; }));
+        b.lab->view().setStep(moved + 1);
         b.lab->measurement().measureHere();
         QTRY_VERIFY(!b.lab->measurement().running());
-        QVERIFY(b.run(0).sample_of("growth", knob->step + 1));
+        QVERIFY(b.run(0).sample_of("growth", moved + 1));
         QCOMPARE(b.problems, QStringList());
     }
 
