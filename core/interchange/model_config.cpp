@@ -163,9 +163,12 @@ std::vector<bool> windowed_layers(ConfigReader& c, const std::string& type, int 
     return windowed;
 }
 
+constexpr int kMaxDepth = 4096;  ///< of the recipe's key
+
 /// Sliding windows: the context becomes the window where that is narrower, for within it nothing is hidden.
 /// In Gemma 3 the same layers have the local base of rotary positions.
 void read_windows(ConfigReader& c, const std::string& type, StackSpec& s, std::vector<std::string>& notes) {
+    if (s.depth < 1 || s.depth > kMaxDepth) return;  // rejected with the recipe's range
     const bool used = c.flag("use_sliding_window", type.rfind("qwen", 0) != 0);
     const std::vector<bool> windowed = windowed_layers(c, type, s.depth);
     const auto layers = std::count(windowed.begin(), windowed.end(), true);

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/interchange/model_file.h"
 #include "core/model/parameters.h"
+#include "core/train/data/token_texts.h"
 #include "core/train/data/tokens.h"
 #include "tests/interchange/sample_models.h"
 #include "tests/support/test_main.h"
@@ -237,6 +238,39 @@ class FuzzInterchange : public QObject {
         qInfo("%d corpora, %d rejections", tally.models, tally.rejections);
     }
 
+    void damagedTokenizers() {
+        const Bytes whole[] = {
+            bytes_of(
+                R"({"model":{"type":"BPE","vocab":{"a":0,"Ġthe":1,"Ċ":2,"Ã":3}},"decoder":{"type":"ByteLevel"},)"
+                R"("added_tokens":[{"id":4,"content":"<|endoftext|>","special":true}]})"),
+            bytes_of(
+                R"({"model":{"type":"Unigram","vocab":[["<unk>",0.0],["▁the",-2.5],["<0x0A>",-3],["\n",-4]]},)"
+                R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Metaspace"}]}})")};
+        Tally tally;
+        for (int n = 0; n < cases(); ++n) {
+            Random random(std::uint64_t{8} << 32 | static_cast<std::uint64_t>(n));
+            Bytes bytes = whole[n % 2];
+            for (std::uint64_t i = below(random, 4); i > 0; --i)
+                damage(random, bytes, whole[below(random, 2)]);
+            const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            try {
+                const TokenTexts texts = TokenTexts::of_tokenizer(text, "t.json");
+                for (int token = -1; token < 8; ++token) {
+                    const std::string of = texts.of(token);
+                    QVERIFY(std::none_of(of.begin(), of.end(),
+                                         [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
+                    QCOMPARE(visible_text(of), of);  // it is UTF-8 that can be seen
+                }
+                ++tally.models;
+            } catch (const InputError& error) {
+                QVERIFY2(std::strchr(error.what(), '\n') == nullptr, error.what());
+                ++tally.rejections;
+            }
+        }
+        QVERIFY(tally.models > cases() / 100 && tally.rejections > cases() / 10);
+        qInfo("%d tokenizers, %d rejections", tally.models, tally.rejections);
+    }
+
     void damagedIndexes() {
         const QDir folder(folder_.path());
         const sample::Bytes model = sample::llama(false).bytes;
@@ -270,15 +304,16 @@ class FuzzInterchange : public QObject {
 
     void damagedFiles_data() {
         QTest::addColumn<int>("seed");
-        const char* names[] = {"gpt2",  "nanogpt",    "llama",   "llama tied", "llama2.c", "llama2.c untied",
-                               "llm.c", "llm.c bf16", "gpt_neox"};
-        for (int i = 0; i < 9; ++i) QTest::newRow(names[i]) << i;
+        const char* names[] = {"gpt2",  "nanogpt",    "llama",    "llama tied", "llama2.c", "llama2.c untied",
+                               "llm.c", "llm.c bf16", "gpt_neox", "gemma3"};
+        for (int i = 0; i < 10; ++i) QTest::newRow(names[i]) << i;
     }
     void damagedFiles() {
         QFETCH(int, seed);
         const ModelFile seeds[] = {sample::gpt2(true),  sample::gpt2(false),    sample::llama(false),
                                    sample::llama(true), sample::llama2_c(true), sample::llama2_c(false),
-                                   sample::llm_c(3),    sample::llm_c(5),       sample::neox()};
+                                   sample::llm_c(3),    sample::llm_c(5),       sample::neox(),
+                                   sample::gemma3()};
         const ModelFile& whole = seeds[seed];
         Tally tally;
         read(whole, tally);

@@ -291,19 +291,7 @@ class ModelRulesTest : public QObject {
                 QCOMPARE(read[k], gain ? double(1 + static_cast<float>(stored[k])) : stored[k]);
         }
 
-        auto tensors = sample::llama_tensors(true);
-        for (int l = 0; l < 2; ++l) {
-            const std::string layer = "model.layers." + std::to_string(l) + ".";
-            for (const char* const norm : {"pre_feedforward_layernorm", "post_feedforward_layernorm"})
-                tensors.emplace_back(layer + norm + ".weight", sample::Shape{8});
-            for (const char* const norm : {"self_attn.q_norm", "self_attn.k_norm"})
-                tensors.emplace_back(layer + norm + ".weight", sample::Shape{4});
-        }
-        const ModelFile third{
-            "m.safetensors", sample::safetensors(tensors),
-            config(
-                R"("gemma3_text","query_pre_attn_scalar":16,"sliding_window":3,"sliding_window_pattern":2,)"
-                R"("rope_local_base_freq":5000.0,"final_logit_softcapping":20.0)")};
+        const ModelFile third = sample::gemma3();
         const StackSpec t = imported(third).recipe.stack;
         QCOMPARE(t.scheme, Scheme::Peri);
         QCOMPARE(t.qk_norm, QkNorm::Head);

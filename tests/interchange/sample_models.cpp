@@ -147,6 +147,24 @@ ModelFile neox() {
             R"("tie_word_embeddings":false})"};
 }
 
+ModelFile gemma3() {
+    auto tensors = llama_tensors(true);
+    for (int l = 0; l < 2; ++l) {
+        const std::string layer = "model.layers." + std::to_string(l) + ".";
+        for (const char* const norm : {"pre_feedforward_layernorm", "post_feedforward_layernorm"})
+            tensors.emplace_back(layer + norm + ".weight", Shape{8});
+        for (const char* const norm : {"self_attn.q_norm", "self_attn.k_norm"})
+            tensors.emplace_back(layer + norm + ".weight", Shape{4});
+    }
+    return {"folder/model.safetensors", safetensors(tensors),
+            R"({"model_type":"gemma3_text","hidden_size":8,"num_hidden_layers":2,"num_attention_heads":2,)"
+            R"("num_key_value_heads":1,"head_dim":4,"intermediate_size":6,"max_position_embeddings":5,)"
+            R"("vocab_size":7,"hidden_activation":"gelu_pytorch_tanh","rms_norm_eps":1e-06,)"
+            R"("query_pre_attn_scalar":16,"sliding_window":3,"layer_types":["sliding_attention",)"
+            R"("full_attention"],"rope_theta":1e6,"rope_local_base_freq":5000.0,)"
+            R"("final_logit_softcapping":20.0,"tie_word_embeddings":true})"};
+}
+
 ModelFile llama2_c(bool tied) {
     ModelFile file{"folder/model.bin", {}, std::nullopt};
     for (int value : {8, 6, 2, 2, 1, tied ? 7 : -7, 5}) append(file.bytes, static_cast<std::int32_t>(value));

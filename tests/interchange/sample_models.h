@@ -42,6 +42,8 @@ ModelFile llama(bool tied);
 std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied);
 /// GPT-NeoX: width 8, 2 heads of 4 channels of which 2 turn, 1 layer, feed-forward width 6, vocabulary 7.
 ModelFile neox();
+/// Of Gemma 3: two layers, the first with a window of 3 tokens; tied.
+ModelFile gemma3();
 std::vector<std::pair<std::string, Shape>> neox_tensors();
 /// llama2.c's first layout, the same sizes, context 5; every float is number(0, its index in the file).
 ModelFile llama2_c(bool tied);

@@ -19,11 +19,13 @@ double parsed(const QString& text, bool* ok) {
     return text.trimmed().replace(u',', u'.').toDouble(ok);
 }
 
-/// "5.62e-4": as it can be typed.
+/// "5.62e-4", "1e-4": as it can be typed.
 QString shortNumber(double value, int decimals) {
     const QString text = QString::number(value, 'e', decimals);
     const auto e = text.indexOf(u'e');
-    return text.left(e + 1) + QString::number(text.mid(e + 1).toInt());
+    QString mantissa = text.left(e);
+    while (mantissa.contains(u'.') && (mantissa.endsWith(u'0') || mantissa.endsWith(u'.'))) mantissa.chop(1);
+    return mantissa + u'e' + QString::number(text.mid(e + 1).toInt());
 }
 
 }  // namespace
@@ -80,7 +82,8 @@ QString NumberField::fittingText() const {
     const int space = width() - margins.left() - margins.right() - kOwnMargins;
     const QString full = valueText(scale_, value_);
     if (scale_.isInteger()) return full;
-    for (const QString& text : {full, numberText(value_, 3), shortNumber(value_, 2), shortNumber(value_, 1)})
+    for (const QString& text : {full, numberText(value_, 3), shortNumber(value_, 2), shortNumber(value_, 1),
+                                shortNumber(value_, 0)})
         if (fontMetrics().horizontalAdvance(text) <= space) return text;
     return full;
 }

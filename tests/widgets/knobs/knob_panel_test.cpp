@@ -289,6 +289,23 @@ class KnobPanelTest : public QObject {
         QCOMPARE(field->toolTip(), QStringLiteral("0.0005623"));
     }
 
+    /// With a run's sample at the left and the reset button at the right there is little space.
+    void aSmallNumberIsWrittenWithItsExponent() {
+        Bench b;
+        Recipe recipe;
+        recipe.train.optimizer.lr = 1e-4;
+        b.panel.setRecipe(recipe, {});
+        Knob* row = b.number("optimizer.lr");
+        NumberField* field = row->field();
+        field->setRun(2);
+        field->setCovered(18);
+        const QMargins margins = field->textMargins();
+        const int space = field->width() - margins.left() - margins.right() - 4;
+        QVERIFY(field->fontMetrics().horizontalAdvance("0.0001") > space);
+        QCOMPARE(field->text(), QStringLiteral("1e-4"));
+        QCOMPARE(field->toolTip(), QStringLiteral("0.0001"));
+    }
+
     void theHeaderNamesTheRunsOfTheKnobs() {
         Bench b;
         const auto shown = [&](const QString& text) {
