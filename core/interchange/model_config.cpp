@@ -168,7 +168,7 @@ constexpr int kMaxDepth = 4096;  ///< of the recipe's key
 /// Sliding windows: the context becomes the window where that is narrower, for within it nothing is hidden.
 /// In Gemma 3 the same layers have the local base of rotary positions.
 void read_windows(ConfigReader& c, const std::string& type, StackSpec& s, std::vector<std::string>& notes) {
-    if (s.depth < 1 || s.depth > kMaxDepth) return;  // rejected with the recipe's range
+    if (s.depth < 1 || s.depth > kMaxDepth) c.reject("num_hidden_layers", "1 … " + std::to_string(kMaxDepth));
     const bool used = c.flag("use_sliding_window", type.rfind("qwen", 0) != 0);
     const std::vector<bool> windowed = windowed_layers(c, type, s.depth);
     const auto layers = std::count(windowed.begin(), windowed.end(), true);
@@ -246,7 +246,7 @@ void read_gemma(ConfigReader& c, const std::string& type, FoundNaming& found, St
     c.only("use_bidirectional_attention", false);
     const double scalar = c.real("query_pre_attn_scalar", 256);
     if (!(scalar > 0)) c.reject("query_pre_attn_scalar", "a positive number");
-    s.temperature = std::sqrt(scalar / s.d_head());
+    if (s.heads > 0) s.temperature = std::sqrt(scalar / s.d_head());
 }
 
 /// LLaMA and its relatives, which differ in biases, norms of q and k, where the norms are placed, fused

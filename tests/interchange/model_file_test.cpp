@@ -245,7 +245,7 @@ class ModelFileTest : public QObject {
             "mscale");
         row("key twice", true, "{", R"({"vocab_size":7,)", "vocab_size");
         row("head count", true, "\"num_attention_heads\":2", "\"num_attention_heads\":3", "heads");
-        row("no layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":0", "depth");
+        row("no layers", true, "\"num_hidden_layers\":2", "\"num_hidden_layers\":0", "num_hidden_layers");
         row("size is text", true, "\"vocab_size\":7", "\"vocab_size\":\"7\"", "vocab_size");
         row("size is gone", true, "\"vocab_size\":7,", "", "vocab_size");
         row("shape", true, "\"intermediate_size\":6", "\"intermediate_size\":8", "gate_proj");
