@@ -136,6 +136,9 @@ void read_rotation(ConfigReader& c, int context, StackSpec& s, std::vector<std::
                  "a factor that gives an even number");
 }
 
+// Of the recipe's keys. What is computed of such numbers before they are checked there must not overflow.
+constexpr int kMaxDepth = 4096, kMaxHeads = 4096, kMaxHeadWidth = 65536;
+
 /// The layers with a sliding window, by layer_types, or where that is missing by the family's rule: of
 /// Gemma 2 every other layer from the first, of Gemma 3 all but every sixth, of Qwen 2 from
 /// max_window_layers on, else all.
@@ -162,8 +165,6 @@ std::vector<bool> windowed_layers(ConfigReader& c, const std::string& type, int 
     }
     return windowed;
 }
-
-constexpr int kMaxDepth = 4096;  ///< of the recipe's key
 
 /// Sliding windows: the context becomes the window where that is narrower, for within it nothing is hidden.
 /// In Gemma 3 the same layers have the local base of rotary positions.
@@ -195,13 +196,15 @@ void read_windows(ConfigReader& c, const std::string& type, StackSpec& s, std::v
 
 /// The width of a head: as stated, or as the tensor has it.
 void read_head_width(ConfigReader& c, const Safetensors& file, const std::string& layer, StackSpec& s) {
-    if (s.heads <= 0) return;
+    if (s.heads < 1 || s.heads > kMaxHeads)
+        c.reject("num_attention_heads", "1 … " + std::to_string(kMaxHeads));
     const auto heads = static_cast<std::size_t>(s.heads);
     int width = 0;
     const SafetensorsEntry* query = file.find(layer + "self_attn.q_proj.weight");
     if (query && query->shape.size() == 2 && query->shape[0] < (1u << 24) && query->shape[0] % heads == 0)
         width = static_cast<int>(query->shape[0] / heads);
     width = c.integer("head_dim", width);
+    if (width > kMaxHeadWidth) c.reject("head_dim", "1 … " + std::to_string(kMaxHeadWidth));
     if (width * s.heads != s.d_model) s.head_width = width;
 }
 
@@ -246,7 +249,7 @@ void read_gemma(ConfigReader& c, const std::string& type, FoundNaming& found, St
     c.only("use_bidirectional_attention", false);
     const double scalar = c.real("query_pre_attn_scalar", 256);
     if (!(scalar > 0)) c.reject("query_pre_attn_scalar", "a positive number");
-    if (s.heads > 0) s.temperature = std::sqrt(scalar / s.d_head());
+    s.temperature = std::sqrt(scalar / s.d_head());
 }
 
 /// LLaMA and its relatives, which differ in biases, norms of q and k, where the norms are placed, fused

@@ -311,10 +311,13 @@ class ModelRulesTest : public QObject {
         QCOMPARE(n.rope_local_base, 20.0);
         QCOMPARE(n.rope_scaling.kind, RopeScalingKind::Linear);
         QCOMPARE(n.context, 5);
-        for (const char* const wrong : {"\"num_attention_heads\":0", "\"num_attention_heads\":3000"}) {
+        for (const char* const wrong : {"\"num_attention_heads\":0", "\"num_attention_heads\":3000",
+                                        "\"num_attention_heads\":2000000000"}) {
             const QString line = line_of(with_config(third, "\"num_attention_heads\":2", wrong));
             QVERIFY2(line != "accepted" && !line.contains('\n'), qPrintable(line));
         }
+        const QString wide = line_of(with_config(third, "\"head_dim\":4", "\"head_dim\":2000000000"));
+        QVERIFY2(wide.contains("head_dim"), qPrintable(wide));
         const QString deep =
             line_of(with_config(third, "\"num_hidden_layers\":2", "\"num_hidden_layers\":2000000000"));
         QVERIFY2(deep.contains("num_hidden_layers"), qPrintable(deep));
