@@ -10,14 +10,15 @@
 
 namespace normscope::app {
 
-RunData& chosen_run(Session& session, const std::string& path, const std::string& id) {
+RunData& chosen_run(Session& session, const std::string& path, const std::string& id,
+                    const std::string& option) {
     std::string ids;
     for (const RunData& run : session.runs) ids += (ids.empty() ? "" : ", ") + run.id;
     if (id.empty() && session.runs.size() > 1)
-        throw InputError(path, "holds several runs", "--run with one of " + ids);
+        throw InputError(path, "holds several runs", option + " with one of " + ids);
     for (RunData& run : session.runs)
         if (id.empty() || run.id == id) return run;
-    throw InputError(path, "holds no run \"" + id + "\"", "--run with one of " + ids);
+    throw InputError(path, "holds no run \"" + id + "\"", option + " with one of " + ids);
 }
 
 std::shared_ptr<const Checkpoint> nearest_checkpoint(const Session& session, const RunData& run,

@@ -12,8 +12,9 @@
 
 namespace normscope::app {
 
-/// The run with this id; the only one where it is empty. InputError names those that there are.
-RunData& chosen_run(Session& session, const std::string& path, const std::string& id);
+/// The run with this id; the only one where it is empty. InputError names those that there are, for `option`.
+RunData& chosen_run(Session& session, const std::string& path, const std::string& id,
+                    const std::string& option = "--run");
 
 /// The newest checkpoint of a run at or before a step, in the session or next to the recording; null where
 /// there is none.

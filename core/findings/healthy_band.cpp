@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "core/findings/place_words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,13 +77,11 @@ std::string place_of_entry(const ProbeResult& sample, const NamedArray& array, s
         const std::string& axis = i < array.axes.size() ? array.axes[i] : "entry";
         if (!place.empty()) place += ", ";
         if (axis == "hidden_state") {
-            place += k == 0 ? "embedding"
-                            : "layer " + std::to_string((k + 1) / 2) +
-                                  (k % 2 == 1 ? ", attention" : ", feed-forward map");
+            place += state_words(k);
         } else if (axis == "sublayer") {
             const bool within_layer = i > 0 && array.axes[i - 1] == "layer";
-            if (!within_layer) place += "layer " + std::to_string(k / 2 + 1) + ", ";
-            place += k % 2 == 0 ? "attention" : "feed-forward map";
+            const std::string words = layer_words(k);
+            place += within_layer ? words.substr(words.find(", ") + 2) : words;
         } else if (const auto names = sample.labels.find(axis + "s");
                    names != sample.labels.end() && names->second.size() == array.shape[i]) {
             place += names->second[k];  // sites of norms, groups of parameters

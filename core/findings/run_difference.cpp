@@ -2,6 +2,7 @@
 #include "core/findings/run_difference.h"
 
 #include "core/base/nan.h"
+#include "core/findings/place_words.h"
 #include "core/recipe/keys.h"
 
 #include <algorithm>
@@ -22,23 +23,11 @@ bool same_bits(double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-std::string layer_words(std::size_t sublayer) {
-    std::string words = "layer ";
-    words += std::to_string(sublayer / 2 + 1);
-    words += sublayer % 2 == 0 ? ", attention" : ", feed-forward map";
-    return words;
-}
-
 /// "probes/growth/rms"
 std::string series_of(const char* probe, const char* name) {
     std::string series = "probes/";
     series.append(probe).append("/").append(name);
     return series;
-}
-
-/// Of hidden state k, counted as in `evaluate`.
-std::string state_words(std::size_t k) {
-    return k == 0 ? "embedding" : layer_words(k - 1);
 }
 
 /// The two runs at one step.

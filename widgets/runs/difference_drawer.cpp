@@ -143,11 +143,15 @@ void DifferenceDrawer::choose() {
 }
 
 void DifferenceDrawer::setRuns(const std::vector<DifferenceRun>& runs, int a, int b) {
+    // A list that is open stays: only another list fills the boxes again.
+    const bool filled = runs == runs_;
+    runs_ = runs;
     const Theme theme = themeOf(palette());
     for (auto [box, chosen] : {std::pair{a_, a}, std::pair{b_, b}}) {
         const QSignalBlocker quiet(box);
-        box->clear();
-        for (const DifferenceRun& run : runs) box->addItem(runIcon(run.colour, theme), run.name, run.id);
+        if (!filled) box->clear();
+        for (std::size_t i = 0; !filled && i < runs.size(); ++i)
+            box->addItem(runIcon(runs[i].colour, theme), runs[i].name, runs[i].id);
         box->setCurrentIndex(chosen);
     }
 }
@@ -187,8 +191,7 @@ void DifferenceDrawer::showTexts() {
 }
 
 void DifferenceDrawer::fillSettings() {
-    settings_->setRowCount(0);
-    if (!difference_) return;
+    if (!difference_) return settings_->setRowCount(0);
     settings_->setRowCount(static_cast<int>(difference_->recipe.size()));
     for (int row = 0; row < settings_->rowCount(); ++row) {
         const RecipeDifference& key = difference_->recipe[static_cast<std::size_t>(row)];
@@ -203,8 +206,7 @@ void DifferenceDrawer::fillSettings() {
 }
 
 void DifferenceDrawer::fillSteps() {
-    steps_->setRowCount(0);
-    if (!difference_) return;
+    if (!difference_) return steps_->setRowCount(0);
     steps_->setRowCount(static_cast<int>(difference_->growth.size()));
     for (int row = 0; row < steps_->rowCount(); ++row) {
         const StepDistance& at = difference_->growth[static_cast<std::size_t>(row)];

@@ -19,6 +19,7 @@ namespace normscope::widgets {
 struct DifferenceRun {
     QString id, name;
     int colour = 0;  ///< index of its hue
+    bool operator==(const DifferenceRun&) const = default;
 };
 
 /// Where two runs differ (core/findings/run_difference.h), over the panels: the first step and place, the
@@ -51,6 +52,7 @@ class DifferenceDrawer : public Drawer {
     QLabel *first_, *beyond_, *rest_;
     QPushButton *show_, *copy_;
     QTableWidget *settings_, *steps_;
+    std::vector<DifferenceRun> runs_;  ///< that the boxes have
     std::optional<RunDifference> difference_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/json_number.h"
+#include "app/cli/replayed.h"
 #include "core/base/error.h"
 #include "core/base/strict_json.h"
 #include "core/findings/run_difference_text.h"
@@ -24,13 +25,7 @@ struct DiffOptions {
 
 RunData run_of(const std::string& path, const std::string& id, const char* option) {
     Session session = open_session(path);
-    std::string ids;
-    for (RunData& run : session.runs) {
-        if (run.id == id || (id.empty() && session.runs.size() == 1)) return std::move(run);
-        ids += (ids.empty() ? "" : ", ") + run.id;
-    }
-    throw InputError(path, id.empty() ? "holds several runs" : "holds no run \"" + id + "\"",
-                     std::string(option) + " with one of " + ids);
+    return std::move(chosen_run(session, path, id, option));
 }
 
 ordered_json place_json(const std::optional<DifferentPlace>& place) {

@@ -4,6 +4,7 @@
 #include "core/base/byte_source.h"
 #include "core/base/error.h"
 #include "core/base/strict_json.h"
+#include "core/base/utf8.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,26 +22,6 @@ std::string escaped(unsigned char byte) {
     char text[8];
     std::snprintf(text, sizeof text, "\\x%02x", byte);
     return text;
-}
-
-/// Bytes of the character that begins at `at`, 0 where none does.
-std::size_t character_at(const std::string& bytes, std::size_t at) {
-    const auto byte = [&](std::size_t i) {
-        return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u;
-    };
-    const unsigned first = byte(at);
-    const std::size_t length = first < 0x80                     ? 1
-                               : first >= 0xc2 && first <= 0xdf ? 2
-                               : first >= 0xe0 && first <= 0xef ? 3
-                               : first >= 0xf0 && first <= 0xf4 ? 4
-                                                                : 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(at + i) & 0xc0) != 0x80) return 0;
-    // Overlong forms, surrogates, and what is above U+10FFFF.
-    if ((first == 0xe0 && byte(at + 1) < 0xa0) || (first == 0xed && byte(at + 1) > 0x9f) ||
-        (first == 0xf0 && byte(at + 1) < 0x90) || (first == 0xf4 && byte(at + 1) > 0x8f))
-        return 0;
-    return length;
 }
 
 void append(std::string& text, unsigned code) {
@@ -73,7 +54,8 @@ const std::map<std::string, char>& byte_characters() {
 std::string from_byte_level(const std::string& token) {
     std::string bytes;
     for (std::size_t at = 0; at < token.size();) {
-        const std::size_t length = std::max<std::size_t>(1, character_at(token, at));
+        const std::size_t length =
+            std::max<std::size_t>(1, character_length(std::string_view(token).substr(at)));
         const auto found = byte_characters().find(token.substr(at, length));
         if (found == byte_characters().end()) return token;  // a special token in plain text
         bytes += found->second;
@@ -128,7 +110,7 @@ std::int32_t token_number(const json& value, const std::string& where) {
 std::string visible_text(const std::string& bytes) {
     std::string text;
     for (std::size_t at = 0; at < bytes.size();) {
-        const std::size_t length = character_at(bytes, at);
+        const std::size_t length = character_length(std::string_view(bytes).substr(at));
         const auto first = static_cast<unsigned char>(bytes[at]);
         if (first == '\n')
             text += "\\n";

@@ -30,6 +30,15 @@ bool sameBits(const ProbeResult& a, const ProbeResult& b) {
                       });
 }
 
+/// Starts to train the first run alone, sampled at its first step.
+void trainSeldom(Bench& b, std::int64_t steps) {
+    Recipe recipe = sampledEvery(b.lab->comparison().runs[0].recipe, 1000);
+    recipe.train.steps = steps;
+    b.lab->runs().remove(1);
+    b.lab->runs().useRecipe(recipe, "seldom");
+    b.lab->training().play();
+}
+
 /// Ends a training ten steps after a knob was moved; the step of the move, −1 without one.
 std::int64_t trainedPastTheMove(Bench& b) {
     const auto rows = b.run(0).steps.rows();
@@ -128,11 +137,7 @@ class LabMeasureTest : public QObject {
     /// A move of a knob ends what can be replayed: the steps on this side of it are measured.
     void aMovedKnobBoundsWhatIsMeasuredAroundAStep() {
         Bench b;
-        Recipe recipe = sampledEvery(b.lab->comparison().runs[0].recipe, 1000);
-        recipe.train.steps = 100000;
-        b.lab->runs().remove(1);
-        b.lab->runs().useRecipe(recipe, "seldom");
-        b.lab->training().play();
+        trainSeldom(b, 100000);
         QTRY_VERIFY(b.run(0).steps.rows() > 12);
         b.lab->knobs().commitKey("stack.residual_step", 0.5);
         const std::int64_t moved = trainedPastTheMove(b);
@@ -175,11 +180,7 @@ class LabMeasureTest : public QObject {
     /// A replay starts from where a knob was moved; it does not cross the move.
     void aMovedKnobIsACheckpoint() {
         Bench b;
-        Recipe recipe = sampledEvery(b.lab->comparison().runs[0].recipe, 1000);
-        recipe.train.steps = 100000;
-        b.lab->runs().remove(1);
-        b.lab->runs().useRecipe(recipe, "seldom");
-        b.lab->training().play();
+        trainSeldom(b, 100000);
         QTRY_VERIFY(b.run(0).steps.rows() > 3);
         b.lab->training().pause();  // a checkpoint of this step that does not know the move
         QTRY_VERIFY(!b.lab->comparison().runs[0].checkpoints.empty());

@@ -8,11 +8,13 @@
 #include "widgets/runs/difference_drawer.h"
 #include "window_bench.h"
 
+#include <QAbstractItemModel>
 #include <QClipboard>
 #include <QComboBox>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QTableWidget>
 
 using namespace normscope;
@@ -66,6 +68,14 @@ class DifferenceWindowTest : public QObject {
         steps->setCurrentCell(2, 0);
         QTest::keyClick(steps, Qt::Key_Return);
         QCOMPARE(b.lab().view().step(), qint64(expected.growth[2].step));
+        // As values arrive the row and the boxes stay.
+        auto* box = b.find<QComboBox>("differenceA");
+        const QAbstractItemModel* const items = box->model();
+        QSignalSpy filled(items, &QAbstractItemModel::rowsInserted);
+        Q_EMIT b.lab().dataChanged({});
+        QTest::qWait(700);
+        QCOMPARE(steps->currentRow(), 2);
+        QCOMPARE(filled.count(), 0);
         QTest::mouseClick(b.find<QPushButton>("differenceShow"), Qt::LeftButton);
         QCOMPARE(b.lab().view().step(), qint64(expected.first->step));
 
