@@ -30,10 +30,10 @@ struct OutsideBand {
 ///
 /// What is usual is measured: each healthy run has a score, the largest such distance of all its numbers from
 /// the band of the *other* runs. The limit is the k-th largest of the n scores.
-/// Were a further healthy run exchangeable with these, it would be above the limit with probability k/(n + 1)
-/// at most (conformal prediction: Vovk, Gammerman and Shafer 2005, §2.2; with the leave-one-out scores of
-/// cross-conformal prediction, which is exact only up to the difference between n and n − 1 runs). All steps
-/// and places count as one test.
+/// Were a further healthy run exchangeable with these, it would be above the limit with a probability of
+/// about k/(n + 1) (conformal prediction: Vovk, Gammerman and Shafer 2005, §2.2; with the leave-one-out
+/// scores of cross-conformal prediction, which is exact only up to the difference between n and n − 1 runs).
+/// All steps and places count as one test.
 ///
 /// The loss has a band of its own, so that the first to leave its band is known. Compared are the gradient's
 /// norm and ratio, and the arrays that are means over the probe batch (those with a standard error), except

@@ -178,9 +178,11 @@ void DifferenceDrawer::showTexts() {
     const QString tolerance = numberText(difference_->tolerance, 2);
     if (found) {
         const auto& first = difference_->first;
-        beyond_->setText(first ? tr("First beyond %1 relative, which is more than rounding: %2")
-                                     .arg(tolerance, QString::fromStdString(place_text(*first)))
-                               : tr("None beyond %1 relative: rounding.").arg(tolerance));
+        const bool at_once = first && place_text(*first) == place_text(*difference_->first_bit);
+        beyond_->setText(at_once ? tr("It is beyond %1 relative, which is more than rounding.").arg(tolerance)
+                         : first ? tr("First beyond %1 relative, which is more than rounding: %2")
+                                       .arg(tolerance, QString::fromStdString(place_text(*first)))
+                                 : tr("None beyond %1 relative: rounding.").arg(tolerance));
         show_->setText(tr("Show step %1").arg(qlonglong((first ? first : difference_->first_bit)->step)));
     }
     QStringList rest{tr("Steps that both have: %1").arg(qlonglong(difference_->steps_compared))};

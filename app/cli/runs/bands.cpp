@@ -100,7 +100,7 @@ int run_bands(const BandOptions& options) {
                       {"runs", ordered_json::array()}};
     if (!options.json)
         std::cout << "band of " << band.runs() << " healthy runs: " << band.numbers() << " numbers at "
-                  << band.steps() << " steps; of further healthy runs at most " << shares
+                  << band.steps() << " steps; of further runs of the same recipe about " << shares
                   << " would be outside\n";
     std::vector<double> leads;
     std::size_t outside = 0;
