@@ -56,7 +56,8 @@ struct AttentionShape {
     int n;  ///< tokens a sequence
     bool causal;
     QkNorm qk_norm;
-    NormKind norm;  ///< of q and k
+    NormKind norm;        ///< of q and k
+    double soft_cap = 0;  ///< c: the scaled scores s are c·tanh(s/c) before softmax; 0: none
     int d_q() const { return heads * head_width; }
     int d_kv() const { return kv_heads * head_width; }
     int width() const { return d_q() + 2 * d_kv(); }
@@ -91,6 +92,9 @@ struct AttentionTape {
     /// [sequences, heads, n, 2]: of each row its largest score and 1/Σ exp(scale·(score − largest)), which
     /// give its probabilities again; null where they are stored.
     T* row_softmax = nullptr;
+    /// [sequences, heads, n, n]: with a soft cap, c·tanh(s/c)/scale of the unmasked scores s, and anything at
+    /// the others; needs the probabilities.
+    T* capped = nullptr;
 };
 
 /// Accumulators of the parameters' gradients; shapes as the weights'.

@@ -200,6 +200,13 @@ void ConfigReader::reject(const std::string& key, const std::string& what, const
     throw InputError(where_ + ": " + key, what, allowed);
 }
 
+void ConfigReader::only_read(const std::string& allowed) const {
+    std::vector<std::string> other;
+    for (const auto& [key, value] : object_.items())
+        if (!read_.count(key) && !value.is_null()) other.push_back(key + " " + json_text(value));
+    if (!other.empty()) throw InputError(where_ + ": " + listed(other), "cannot be expressed", allowed);
+}
+
 void ConfigReader::finish(std::vector<std::string>& notes) const {
     std::vector<std::string> without_effect, unknown, rejected;
     const auto& known = known_config_keys();

@@ -37,6 +37,9 @@ class ConfigReader {
     /// (rope, norm, attn, act, scal, bias, window, cap, …) and a value that is not neutral.
     void finish(std::vector<std::string>& notes) const;
 
+    /// InputError, all at once, for keys that were not read: of an object whose every key computes.
+    void only_read(const std::string& allowed) const;
+
     const std::string& where() const { return where_; }
 
   private:

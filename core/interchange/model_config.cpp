@@ -2,7 +2,10 @@
 #include "core/interchange/model_config.h"
 
 #include "core/base/error.h"
+#include "core/interchange/activation_words.h"
 #include "core/interchange/config_reader.h"
+#include "core/interchange/families/gpt_j.h"
+#include "core/interchange/families/vision.h"
 #include "core/stack/json_fields.h"
 
 #include <algorithm>
@@ -14,22 +17,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 namespace {
-
-struct ActivationWord {
-    const char* word;
-    Activation activation;
-};
-constexpr ActivationWord kActivationWords[] = {
-    {"gelu_new", Activation::GeluTanh}, {"gelu_pytorch_tanh", Activation::GeluTanh},
-    {"gelu", Activation::GeluErf},      {"relu", Activation::Relu},
-    {"silu", Activation::Silu},         {"swish", Activation::Silu}};
-
-Activation known_activation(ConfigReader& c, const char* key, const char* otherwise) {
-    const std::string word = c.text(key, otherwise);
-    for (const auto& [known, activation] : kActivationWords)
-        if (word == known) return activation;
-    c.reject(key, "gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish");
-}
 
 Activation gpt2_activation(ConfigReader& c, Naming naming) {
     // Hugging Face's default is the tanh form; nanoGPT has no such key and computes the exact one.
@@ -244,7 +231,7 @@ void read_gemma(ConfigReader& c, const std::string& type, FoundNaming& found, St
     // Where Gemma 2's are missing, other programs take 50 and 30.
     for (const char* const cap : {"attn_logit_softcapping", "final_logit_softcapping"})
         if (type == "gemma2" && !c.states(cap)) c.reject(cap, "is missing", "null, or a number");
-    c.only("attn_logit_softcapping", nullptr);
+    s.attention_soft_cap = c.real("attn_logit_softcapping", 0);
     s.logit_soft_cap = c.real("final_logit_softcapping", 0);
     c.only("use_bidirectional_attention", false);
     const double scalar = c.real("query_pre_attn_scalar", 256);
@@ -252,17 +239,24 @@ void read_gemma(ConfigReader& c, const std::string& type, FoundNaming& found, St
     s.temperature = std::sqrt(scalar / s.d_head());
 }
 
+/// OLMo 1: LayerNorm without gain and shift, of a fixed ε.
+void read_olmo(ConfigReader& c, StackSpec& s) {
+    s.norm = {NormKind::LayerNorm, 1e-5, false};
+    c.only("clip_qkv", nullptr);
+}
+
 /// LLaMA and its relatives, which differ in biases, norms of q and k, where the norms are placed, fused
 /// matrices, and by Gemma's rules.
 StackSpec llama_stack(ConfigReader& c, FoundNaming& found, const Safetensors& file,
                       std::vector<std::string>& notes) {
     const std::string type = c.text("model_type", "llama");
-    constexpr const char* kTypes[] = {"llama", "mistral", "qwen2",  "qwen3",      "olmo2",
-                                      "phi3",  "gemma",   "gemma2", "gemma3_text"};
+    constexpr const char* kTypes[] = {"llama", "mistral", "qwen2", "qwen3",  "olmo",
+                                      "olmo2", "phi3",    "gemma", "gemma2", "gemma3_text"};
     const bool gemma = type.rfind("gemma", 0) == 0;
     if (std::none_of(std::begin(kTypes), std::end(kTypes), [&](const char* known) { return type == known; }))
         c.reject("model_type",
-                 "llama, mistral, qwen2, qwen3, olmo2, phi3, gemma, gemma2, gemma3_text, gpt2, gpt_neox");
+                 "llama, mistral, qwen2, qwen3, olmo, olmo2, phi3, gemma, gemma2, gemma3_text, gpt2, gptj, "
+                 "gpt_neox, vit");
     c.only("pretraining_tp", 1);
     StackSpec s;
     apply_block_preset(s, Block::Llama);
@@ -276,6 +270,7 @@ StackSpec llama_stack(ConfigReader& c, FoundNaming& found, const Safetensors& fi
         c.integer(c.has("max_position_embeddings") ? "max_position_embeddings" : "max_sequence_length");
     s.vocab = c.integer("vocab_size");
     s.norm.eps = c.real("rms_norm_eps", type == "olmo2" || type == "phi3" ? 1e-5 : 1e-6);
+    if (type == "olmo") read_olmo(c, s);
     const std::string layer = found.prefix + "layers.0.";
     read_head_width(c, file, layer, s);
     if (gemma) read_gemma(c, type, found, s);
@@ -365,15 +360,35 @@ StackSpec checked(StackSpec stack, const std::string& where) {
     }
 }
 
+namespace {
+
+StackSpec stack_of(ConfigReader& config, FoundNaming& found, const Safetensors& file,
+                   std::vector<std::string>& notes) {
+    switch (found.naming) {
+        case Naming::Llama:
+            return llama_stack(config, found, file, notes);
+        case Naming::GptNeoX:
+            return neox_stack(config, found, file, notes);
+        case Naming::GptJ:
+            return gpt_j_stack(config);
+        case Naming::Vit:
+            return vit_stack(config, found, file);
+        case Naming::TimmVit:
+            return timm_vit_stack(config, file);
+        default:
+            return gpt2_stack(config, found, file);
+    }
+}
+
+}  // namespace
+
 StackSpec stack_of_config(const std::string& json_text, FoundNaming& found, const Safetensors& file,
                           const std::string& where, std::vector<std::string>& notes) {
     const json object = strict_json(json_text, where);
     ConfigReader config(object, where);
     if (config.has("quantization_config"))
         config.reject("quantization_config", "the weights are quantised", "the dequantised model");
-    StackSpec stack = found.naming == Naming::Llama     ? llama_stack(config, found, file, notes)
-                      : found.naming == Naming::GptNeoX ? neox_stack(config, found, file, notes)
-                                                        : gpt2_stack(config, found, file);
+    StackSpec stack = stack_of(config, found, file, notes);
     config.finish(notes);
     read_tied_head(found, file, stack, notes);
     return checked(stack, where);
@@ -432,9 +447,6 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
         c = {{"n_layer", s.depth},    {"n_head", s.heads}, {"n_embd", s.d_model}, {"block_size", s.context},
              {"vocab_size", s.vocab}, {"bias", s.bias},    {"dropout", 0.0}};
     } else {
-        const char* word = "";
-        for (const auto& [known, activation] : kActivationWords)
-            if (activation == s.activation && !*word) word = known;
         c = {{"architectures", {"GPT2LMHeadModel"}},
              {"model_type", "gpt2"},
              {"n_layer", s.depth},
@@ -443,7 +455,7 @@ std::string config_of_stack(const StackSpec& s, Naming naming) {
              {"n_inner", s.d_ff},
              {"n_positions", s.context},
              {"vocab_size", s.vocab},
-             {"activation_function", word},
+             {"activation_function", activation_word(s.activation)},
              {"layer_norm_epsilon", s.norm.eps},
              {"tie_word_embeddings", s.tied_head}};
     }

@@ -90,7 +90,8 @@ ImportedModel from_safetensors(ModelFiles model) {
     if (!found)
         throw InputError(
             path, "holds no tensors of a model that we know",
-            "the names of GPT-2 (wte.weight, h.0…), LLaMA (model.embed_tokens.weight…) or our own");
+            "the names of a family in docs/guide/models.md, such as GPT-2 (wte.weight, h.0…), LLaMA "
+            "(model.embed_tokens.weight…), or our own");
     const auto own = file.metadata.find(kRecipeKey);
     imported.format = naming_word(found->naming);
     if (own != file.metadata.end()) {
@@ -113,7 +114,10 @@ ImportedModel from_safetensors(ModelFiles model) {
     }
     require_memory(imported.recipe.stack, file, path);
     imported.weights = from_foreign(imported.recipe.stack, *found, file, path, imported.notes);
-    if (own == file.metadata.end()) imported.recipe.train = training_on(imported.weights);
+    if (own == file.metadata.end()) {
+        imported.recipe.train = training_on(imported.weights);
+        if (imported.recipe.stack.of_images()) imported.recipe.train.data.source = DataSource::Images;
+    }
     return imported;
 }
 

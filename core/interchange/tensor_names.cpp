@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/interchange/tensor_names.h"
 
+#include "core/base/assert.h"
 #include "core/base/error.h"
 #include "core/base/strict_json.h"
+#include "core/interchange/families/gpt_j.h"
+#include "core/interchange/families/vision.h"
 #include "core/interchange/float_bytes.h"
+#include "core/interchange/rotary_rows.h"
 #include "core/model/parameters.h"
 #include "core/session/hdf5.h"
 #include "core/stack/scheme.h"
@@ -64,6 +68,16 @@ void add(double value, StoredTensor& tensor) {
         each(0.0f);
 }
 
+/// γ of a norm that has none in the file: 1.
+StoredTensor fixed_gain(const TensorInfo& gain, StoredType type) {
+    NORMSCOPE_ASSERT(gain.frozen, "only fixed gains are not read from the file");
+    const std::size_t size = type == StoredType::Float64 ? sizeof(double) : sizeof(float);
+    StoredTensor tensor{gain.name, Shape(gain.shape.begin(), gain.shape.end()), type,
+                        std::vector<std::byte>(gain.count * size)};
+    add(1, tensor);
+    return tensor;
+}
+
 /// Row r of the result is row order[r], of `size` bytes each.
 std::vector<std::byte> rows_in_order(const std::vector<std::byte>& matrix, std::size_t size,
                                      const std::vector<std::size_t>& order) {
@@ -107,32 +121,8 @@ std::vector<ForeignTensor> gpt2_tensors(const StackSpec& s, const std::string& p
     return all;
 }
 
-/// Which of their entries each of ours in a head is: pairs that turn are (i, i + m) of m pairs in theirs, the
-/// entries after them turn not; in ours a pair is (i, i + d_h/2).
-std::vector<std::size_t> rotary_order(const StackSpec& s) {
-    const auto width = static_cast<std::size_t>(s.d_head()), half = width / 2,
-               turning = static_cast<std::size_t>(s.position == Position::Rope ? s.rotary_pairs() : half);
-    std::vector<std::size_t> order(width);
-    std::size_t rest = 2 * turning;
-    for (std::size_t j = 0; j < width; ++j) {
-        const std::size_t pair = j % half;
-        order[j] = pair >= turning ? rest++ : j < half ? pair : turning + pair;
-    }
-    return order;
-}
-
-/// Of a projection to q or k.
-std::vector<std::size_t> rotary_rows(const StackSpec& s, int heads) {
-    const std::vector<std::size_t> order = rotary_order(s);
-    std::vector<std::size_t> rows;
-    for (int h = 0; h < heads; ++h)
-        for (const std::size_t entry : order)
-            rows.push_back(static_cast<std::size_t>(h) * order.size() + entry);
-    return rows;
-}
-
 std::vector<ForeignTensor> neox_tensors(const StackSpec& s, const std::string& prefix) {
-    const std::vector<std::size_t> order = rotary_order(s);
+    const std::vector<std::size_t> order = rotary_order(s, RotaryPairs::Halves);
     std::vector<std::size_t> qkv;
     for (std::size_t which = 0; which < 3; ++which)
         for (std::size_t h = 0; h < static_cast<std::size_t>(s.heads); ++h)
@@ -178,6 +168,7 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const FoundNaming& 
         const std::string theirs = prefix + "layers." + std::to_string(l) + ".",
                           ours = "blocks." + std::to_string(l) + ".";
         const auto norm = [&](const char* name, const std::string& to) {
+            if (!s.norm.affine) return;
             all.push_back({theirs + name + ".weight", {ours + to + ".weight"}, false, {}, found.plus_gain});
         };
         const auto linear = [&](const std::string& name, const std::string& sublayer,
@@ -200,7 +191,7 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const FoundNaming& 
                 linear("self_attn." + which + "_proj", "attn", {which}, s.qkv_bias(),
                        which == "v" || s.rope_fraction == 1
                            ? std::vector<std::size_t>()
-                           : rotary_rows(s, which == "q" ? s.heads : s.kv_heads));
+                           : rotary_rows(s, which == "q" ? s.heads : s.kv_heads, RotaryPairs::Halves));
         linear("self_attn.o_proj", "attn", {"o"}, s.attention_out_bias());
         if (s.qk_norm != QkNorm::Off) {
             norm("self_attn.q_norm", "attn.q_norm");
@@ -216,7 +207,8 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const FoundNaming& 
         linear("mlp.down_proj", "ffn", {"_down"}, s.bias);
         if (after) norm("post_feedforward_layernorm", "ffn.norm_out");
     }
-    all.push_back({prefix + "norm.weight", {"final_norm.weight"}, false, {}, found.plus_gain});
+    if (s.norm.affine)
+        all.push_back({prefix + "norm.weight", {"final_norm.weight"}, false, {}, found.plus_gain});
     if (!s.tied_head) all.push_back({"lm_head.weight", {"head.weight"}, false});
     return all;
 }
@@ -237,6 +229,8 @@ bool of_the_model(const std::string& name, const FoundNaming& found) {
     for (const char* const begin : {"lm_head.", "transformer.", "model.", "gpt_neox.", "embed_out."})
         if (name.starts_with(begin)) return true;
     if (found.naming == Naming::Normscope) return true;
+    if (found.naming == Naming::Vit || found.naming == Naming::TimmVit)
+        return !name.starts_with(found.prefix + "pooler.");
     return found.prefix.empty() &&
            (name.starts_with("h.") || name.starts_with("layers.") || name.starts_with("wte.") ||
             name.starts_with("wpe.") || name.starts_with("ln_f.") || name.starts_with("norm.") ||
@@ -266,7 +260,8 @@ void judge_unused(const Safetensors& file, const std::set<std::string>& used, co
 }  // namespace
 
 const char* naming_word(Naming naming) {
-    constexpr const char* kWords[] = {"normscope", "gpt2", "nanogpt", "llama", "gpt_neox"};
+    constexpr const char* kWords[] = {"normscope", "gpt2",  "nanogpt", "llama",
+                                      "gpt_neox",  "gpt_j", "vit",     "timm_vit"};
     return kWords[static_cast<int>(naming)];
 }
 
@@ -278,12 +273,24 @@ std::string embedding_name(const FoundNaming& naming) {
             return naming.prefix + "embed_in.weight";
         case Naming::Normscope:
             return "tok_emb";
+        case Naming::Vit:
+        case Naming::TimmVit:
+            return "";
         default:
             return naming.prefix + "wte.weight";
     }
 }
 std::string head_name(const FoundNaming& naming) {
-    return naming.naming == Naming::GptNeoX ? "embed_out.weight" : "lm_head.weight";
+    switch (naming.naming) {
+        case Naming::GptNeoX:
+            return "embed_out.weight";
+        case Naming::Vit:
+            return "classifier.weight";
+        case Naming::TimmVit:
+            return "head.weight";
+        default:
+            return "lm_head.weight";
+    }
 }
 
 FoundNaming as_written(Naming naming) {
@@ -297,6 +304,9 @@ FoundNaming as_written(Naming naming) {
 std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNaming& naming) {
     if (naming.naming == Naming::Llama) return llama_tensors(stack, naming);
     if (naming.naming == Naming::GptNeoX) return neox_tensors(stack, naming.prefix);
+    if (naming.naming == Naming::GptJ) return gpt_j_tensors(stack, naming.prefix);
+    if (naming.naming == Naming::Vit) return vit_tensors(stack, naming.prefix);
+    if (naming.naming == Naming::TimmVit) return timm_vit_tensors(stack);
     if (naming.naming != Naming::Normscope)
         return gpt2_tensors(stack, naming.prefix, naming.naming == Naming::Gpt2);
     std::vector<ForeignTensor> all;
@@ -307,8 +317,9 @@ std::vector<ForeignTensor> foreign_tensors(const StackSpec& stack, const FoundNa
 
 bool expressible(const StackSpec& s, Naming naming) {
     if (naming == Naming::Normscope) return true;
-    if (naming == Naming::GptNeoX || s.rope_fraction != 1 || s.rope_global_every != 1 ||
-        s.embedding_scale != 1)
+    const bool written = naming == Naming::Gpt2 || naming == Naming::NanoGpt || naming == Naming::Llama;
+    if (!written || s.rope_fraction != 1 || s.rope_global_every != 1 || s.embedding_scale != 1 ||
+        s.has_head_bias() || !s.norm.affine || s.attention_soft_cap > 0)
         return false;
     if (s.head_width > 0 && naming != Naming::Llama) return false;
     for (int l = 0; l < s.depth; ++l)
@@ -346,6 +357,12 @@ std::optional<FoundNaming> find_naming(const Safetensors& file) {
             return FoundNaming{Naming::Llama, prefix,
                                file.find(prefix + "layers.0.self_attn.qkv_proj.weight") != nullptr};
     }
+    for (const std::string prefix : {"transformer.", ""})
+        if (file.find(prefix + "h.0.attn.q_proj.weight")) return FoundNaming{Naming::GptJ, prefix};
+    for (const std::string prefix : {"vit.", ""})
+        if (file.find(prefix + "embeddings.patch_embeddings.projection.weight"))
+            return FoundNaming{Naming::Vit, prefix};
+    if (file.find("patch_embed.proj.weight")) return FoundNaming{Naming::TimmVit, ""};
     for (const std::string prefix : {"gpt_neox.", ""})
         if (file.find(prefix + "layers.0.attention.query_key_value.weight"))
             return FoundNaming{Naming::GptNeoX, prefix};
@@ -366,8 +383,8 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
     std::set<std::string> used;
     const auto layout = foreign_tensors(stack, found);
     for (const ForeignTensor& foreign : layout) {
-        Shape needed = stacked_shape(foreign, shapes);
-        const Shape untransposed = needed;
+        const Shape untransposed = stacked_shape(foreign, shapes);
+        Shape needed = foreign.shape.empty() ? untransposed : foreign.shape;
         if (foreign.transposed) std::swap(needed[0], needed[1]);
         const SafetensorsEntry* entry = file.find(foreign.name);
         if (!entry && stack.tied_head && foreign.name == embedding_name(found)) {
@@ -402,7 +419,10 @@ std::vector<StoredTensor> from_foreign(const StackSpec& stack, const FoundNaming
     judge_unused(file, used, stack, found, where, notes);
     std::vector<StoredTensor> ordered;
     const ParameterTable table(stack);
-    for (const TensorInfo& t : table.tensors()) ordered.push_back(std::move(ours.at(t.name)));
+    for (const TensorInfo& t : table.tensors()) {
+        const auto read = ours.find(t.name);
+        ordered.push_back(read == ours.end() ? fixed_gain(t, ordered.front().type) : std::move(read->second));
+    }
     return ordered;
 }
 

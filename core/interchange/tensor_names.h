@@ -17,18 +17,25 @@ enum class Naming {
     Gpt2,     ///< Hugging Face GPT-2: q, k, v fused in c_attn; every matrix of a layer is a Conv1D, [in, out]
     NanoGpt,  ///< the same names under "transformer.", every matrix a Linear, [out, in]
     Llama,    ///< Hugging Face LLaMA and its relatives; rotary pairs are i and i + d_h/2, as ours
-    GptNeoX,  ///< Hugging Face GPT-NeoX: q, k and v of each head one after another; it is only read
+    // These are only read:
+    GptNeoX,  ///< Hugging Face GPT-NeoX: q, k and v of each head one after another
+    GptJ,     ///< Hugging Face GPT-J: rotary pairs are 2i and 2i + 1
+    Vit,      ///< Hugging Face ViT with its classifier
+    TimmVit,  ///< timm's ViT: q, k, v are one matrix
 };
-const char* naming_word(Naming naming);  ///< "normscope", "gpt2", "nanogpt", "llama", "gpt_neox"
+const char* naming_word(
+    Naming naming);  ///< "normscope", "gpt2", "nanogpt", "llama", "gpt_neox", "gpt_j", "vit", "timm_vit"
 
 /// One tensor of a foreign file: our tensors, stacked along their first axis, then transposed if set. Where
-/// there are `rows`, row r of ours is row rows[r] of theirs. `plus` is added to every number of theirs.
+/// there are `rows`, row r of ours is row rows[r] of theirs. `plus` is added to every number of theirs. Where
+/// theirs has another `shape`, the order of its numbers is that of ours.
 struct ForeignTensor {
     std::string name;
     std::vector<std::string> parts;
     bool transposed = false;
     std::vector<std::size_t> rows = {};
     double plus = 0;
+    std::vector<std::size_t> shape = {};
 };
 
 /// The naming of a file, with the prefix of all names but the head's ("", "transformer." or "model."),

@@ -8,7 +8,8 @@ namespace normscope {
 namespace {
 
 AttentionShape shape_of(const StackSpec& s, const AttentionOffsets& at, int n) {
-    return {s.d_model, s.heads, s.kv_heads, s.d_head(), n, s.causal, s.qk_norm, at.q_norm.kind};
+    return {s.d_model, s.heads,   s.kv_heads,     s.d_head(),          n,
+            s.causal,  s.qk_norm, at.q_norm.kind, s.attention_soft_cap};
 }
 
 template <class T>
@@ -32,12 +33,18 @@ AttentionTape<T> tape_from(const SublayerTape<T>& tape, const AttentionShape& s,
         from.k_norm = tape.k_norm.from(head ? row * static_cast<std::size_t>(s.kv_heads) : row);
     }
     if (tape.probabilities) from.probabilities = tape.probabilities + maps * n * n;
+    if (tape.capped) from.capped = tape.capped + maps * n * n;
     if (tape.row_softmax) from.row_softmax = tape.row_softmax + 2 * maps * n;
     from.mixed = tape.mixed + row * static_cast<std::size_t>(s.d_q());
     return from;
 }
 
 }  // namespace
+
+template <class T>
+bool needs_probabilities(const LayerOps<T>& layers, const StackSpec& spec, int length) {
+    return spec.attention_soft_cap > 0 || layers.needs_probabilities(length, spec.d_head());
+}
 
 template <class T>
 void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
@@ -79,6 +86,7 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                       \
+    template bool needs_probabilities<T>(const LayerOps<T>&, const StackSpec&, int);                   \
     template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,  \
                                        const SublayerTape<T>&);                                        \
     template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*, \

@@ -10,6 +10,11 @@ namespace normscope {
 /// (LayerOps::attention_forward), with the stack's shapes, weights and tape. R = sequences·n rows of the
 /// shard. Every function works on the shard's rows of the tape and may run concurrently on different shards.
 
+/// Whether a pass over sequences of `length` tokens keeps the probabilities, whoever reads them: where the
+/// device needs them, and under a soft cap of the scores.
+template <class T>
+bool needs_probabilities(const LayerOps<T>&, const StackSpec&, int length);
+
 /// u: [R, d] of the shard -> tape.f.
 template <class T>
 void attention_forward(const Pass<T>&, const AttentionOffsets&, Shard, int n, const T* u,

@@ -25,7 +25,9 @@ ParameterTable::ParameterTable(const StackSpec& s) {
             const SublayerRule rule = sublayer_rule(s, l, kind);
             const int sub = kind == Sublayer::Attention ? 0 : 1;
             const std::string at = layer + "." + sublayer_name(kind) + ".norm_";
-            to.norm_in = add_norm(at + "in", rule.in, d, s.bias, l, sub);
+            const bool shared = s.shared_norm && kind == Sublayer::FeedForward && rule.in &&
+                                attention.back().norm_in.present();
+            to.norm_in = shared ? attention.back().norm_in : add_norm(at + "in", rule.in, d, s.bias, l, sub);
             to.norm_out = add_norm(at + "out", rule.out, d, s.bias, l, sub);
             to.norm_post = add_norm(at + "post", rule.post, d, s.bias, l, sub);
             if (s.branch_scale != BranchScale::None)
@@ -54,6 +56,7 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         if (s.position == Position::Rope && s.local_rotation(l))
             a.angles = static_cast<std::size_t>(s.context) * static_cast<std::size_t>(s.d_head());
         norms(a, Sublayer::Attention);
+        attention.push_back(a);
 
         FeedForwardOffsets f;
         const std::string ffn = layer + ".ffn.";
@@ -69,20 +72,19 @@ ParameterTable::ParameterTable(const StackSpec& s) {
         norms(f, Sublayer::FeedForward);
 
         if (s.gpas.enabled) {
-            a.gate = f.gate = add(layer + ".gate", {}, l);
+            attention.back().gate = f.gate = add(layer + ".gate", {}, l);
             tensors_.back().frozen = !s.gpas.learnable;
         }
         const int width = gated ? 2 * s.d_ff : s.d_ff;
         for (const LinearLayer& linear :
              {LinearLayer{a.wqkv, d_q + 2 * d_kv, d}, {a.wo, d, d_q}, {f.w1, width, d}, {f.w2, d, s.d_ff}})
             linear_layers_.push_back(linear);
-        attention.push_back(a);
         feed_forward.push_back(f);
     }
     final_norm = add_norm("final_norm", final_norm_of(s), d, s.bias);
     head = s.tied_head ? tok_emb : add("head.weight", {s.vocab, d});
     linear_layers_.push_back({head, s.vocab, d});
-    if (s.of_images()) head_bias = add("head.bias", {s.vocab});
+    if (s.has_head_bias()) head_bias = add("head.bias", {s.vocab});
 }
 
 std::size_t ParameterTable::add(std::string name, std::vector<int> shape, int layer, int sublayer) {
@@ -100,8 +102,9 @@ NormOffsets ParameterTable::add_norm(const std::string& name, const std::optiona
     const NormKindRow& kind = norm_kind_row(norm->kind);
     offsets.kind = norm->kind;
     offsets.weight = add(name + ".weight", {width}, layer, sublayer);
+    tensors_.back().frozen = !norm->affine;
     for (const NormParameter& own : kind.own) add(name + "." + own.name, {}, layer, sublayer);
-    if (bias && kind.bias) offsets.bias = add(name + ".bias", {width}, layer, sublayer);
+    if (bias && kind.bias && norm->affine) offsets.bias = add(name + ".bias", {width}, layer, sublayer);
     return offsets;
 }
 

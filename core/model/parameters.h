@@ -71,8 +71,9 @@ class ParameterTable {
     /// A tied head is tok_emb. In a stack of patches tok_emb is a table of two rows, the class token and the
     /// bias of the patches, which are adjacent: the two kinds of tokens.
     std::size_t tok_emb = kAbsent, pos_emb = kAbsent, head = kAbsent;
-    std::size_t patch_emb = kAbsent, head_bias = kAbsent;  ///< of a stack of patches
-    int embedded_tokens = 0;                               ///< rows of tok_emb
+    std::size_t patch_emb = kAbsent;  ///< of a stack of patches
+    std::size_t head_bias = kAbsent;
+    int embedded_tokens = 0;  ///< rows of tok_emb
     NormOffsets embedding_norm, final_norm;
     std::vector<AttentionOffsets> attention;
     std::vector<FeedForwardOffsets> feed_forward;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/model/attention.h"
 #include "core/model/compact_sublayer.h"
 #include "core/model/transformer.h"
 
@@ -36,7 +37,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     prepare(scratch.coefficients, scratch.transposed, pool);
     TapeContents contents;
     contents.for_gradient = true;
-    contents.probabilities = ops().layers.needs_probabilities(batch.length, spec_.d_head());
+    contents.probabilities = needs_probabilities(ops().layers, spec_, batch.length);
     contents.compact = compact_parts(spec_, table_, ops().compact, batch.length);
     const bool compact = contents.compact.sublayers || contents.compact.head;
     if (compact) {

@@ -83,6 +83,7 @@ std::size_t layout_tape(Tape<T>& tape, const StackSpec& s, const std::vector<Sub
                 t.probabilities = cut.take(map_rows * n);
             else
                 t.row_softmax = cut.take(2 * map_rows);
+            if (s.attention_soft_cap > 0) t.capped = cut.take(map_rows * n);
             t.mixed = cut.take(R * d_q);
         } else {
             t.pre = contents.for_gradient && !gated_map ? passing_pre : cut.take(R * ff_wide);

@@ -85,6 +85,7 @@ struct SublayerTape {
     NormStatistics<T> q_norm{}, k_norm{};  ///< [R, heads] and [R, kv_heads] (qk_norm head) or [R] each (full)
     T* probabilities = nullptr;            ///< [B, H, n, n], zero where masked; null where row_softmax is not
     T* row_softmax = nullptr;              ///< [B, H, n, 2] (AttentionTape), where no probabilities are kept
+    T* capped = nullptr;                   ///< [B, H, n, n] (AttentionTape), with a soft cap
     T* mixed = nullptr;                    ///< [R, d_q] heads' outputs, before W^O
     // feed-forward
     T* pre = nullptr;        ///< [R, feed_forward_width] before the activation; SwiGLU: [gate | up]

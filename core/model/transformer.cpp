@@ -3,6 +3,7 @@
 
 #include "core/backend/step_ops.h"
 #include "core/base/error.h"
+#include "core/model/attention.h"
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
 #include "core/model/scratch_slots.h"
@@ -285,8 +286,8 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
                              Probabilities probabilities) const {
     check(batch);
     TapeContents contents;
-    contents.probabilities = probabilities == Probabilities::Kept ||
-                             ops().layers.needs_probabilities(batch.length, spec_.d_head());
+    contents.probabilities =
+        probabilities == Probabilities::Kept || needs_probabilities(ops().layers, spec_, batch.length);
     tape.reserve(*device_, spec_, rules_, batch.sequences, batch.length, contents);
     const DeviceBatch<T> on_device = tape.batch.upload(*device_, batch, ops().layers);
     tape.counted = batch.counted();

@@ -59,10 +59,13 @@ constexpr KeyHelp kRows[] = {
      "3: 6)."},
     {"stack.rope_local_base", "Base of the angles in local layers; their frequencies are not scaled."},
     {"stack.tied_head", "The head's matrix is the token embedding's."},
+    {"stack.head_bias", "A bias on the logits (GPT-J). Stacks of patches have one always."},
     {"stack.causal", "A token attends to itself and to earlier tokens only. Off: to all of the sequence."},
     {"stack.layout",
      "Serial: attention, then feed-forward.\nParallel: both read the same x and share one sum, z = a·x + "
      "Δt·(y_attn + y_ffn), and one post norm."},
+    {"stack.shared_norm",
+     "Parallel layers: one norm before both maps, with one γ and β (GPT-J). Off: one norm each."},
     {"stack.scheme",
      "Where the norms are placed; one form for all ([G] §2, [K] §3):\nx' = N_post(a·x + "
      "Δt·b·N_out(f(s·N_in(x))))\nCustom starts with no norm: switch them in the stack above."},
@@ -76,6 +79,9 @@ constexpr KeyHelp kRows[] = {
     {"stack.norm.eps",
      "Added to the variance inside a norm: x̂ = (x − μ)/√(σ² + ε). Where σ² ≪ ε it divides by √ε, for any "
      "input ([B])."},
+    {"stack.norm.affine",
+     "Off: norms keep the γ that they start with, and have no β (OLMo 1), as PyTorch's "
+     "elementwise_affine=False."},
     {"stack.final_norm",
      "The norm before the head. Auto: on, except for GPT-2 blocks under post and deepnorm."},
     {"stack.embedding_norm", "A norm on the embedding before the first sub-layer."},
@@ -94,6 +100,8 @@ constexpr KeyHelp kRows[] = {
      "(LayerScale)."},
     {"stack.branch_scale_init", "λ of step 0: ReZero and SkipInit start at 0, LayerScale at 1e-4 … 0.1."},
     {"stack.logit_soft_cap", "logits ← c·tanh(logits/c) before the loss; 0 = off."},
+    {"stack.attention_soft_cap",
+     "Attention scores ← c·tanh(score/c) before the softmax; 0 = off (Gemma 2: 50)."},
     {"stack.z_loss", "Adds z·mean(log²Σexp(logits)) to the loss; 0 = off."},
     {"stack.gpas.enabled",
      "One learned gate g a layer scales the activations and leaves their gradients alone:\nP_g(x) = x − "

@@ -3,6 +3,7 @@
 
 #include "core/backend/pass_ops.h"
 #include "core/base/error.h"
+#include "core/model/attention.h"
 #include "core/model/compact_sublayer.h"
 #include "core/model/parameters.h"
 #include "core/run/probe_steps.h"
@@ -32,14 +33,15 @@ std::string binary_size(double bytes) {
 }
 
 /// Bytes that a forward pass keeps of one sequence: hidden states, and of every layer q, k and v, the
-/// attention probabilities or the softmax of their rows, the heads' outputs and the feed-forward map's hidden
-/// layer. Norms and gates keep more.
+/// attention probabilities (and the scores under a soft cap) or the softmax of their rows, the heads' outputs
+/// and the feed-forward map's hidden layer. Norms and gates keep more.
 double kept_of_sequence(const StackSpec& s, int length, double scalar, bool probabilities = true,
                         const CompactParts& compact = {}) {
     const double n = length, narrow = compact.sublayers ? sizeof(std::uint16_t) : scalar;
     const double d_ff = is_gated(s.activation) ? 3.0 * s.d_ff : 2.0 * s.d_ff;
     const double inputs = compact.sublayers ? 2.0 * s.d_model : 0;
-    const double maps = s.heads * n * (probabilities && !compact.sublayers ? n : 2.0);
+    const double capped = s.attention_soft_cap > 0 ? n : 0;
+    const double maps = s.heads * n * ((probabilities && !compact.sublayers ? n : 2.0) + capped);
     const double layer = scalar * maps + narrow * n * (2.0 * s.d_q() + 2.0 * s.d_kv() + d_ff + inputs);
     return scalar * (2.0 * s.depth + 1) * n * s.d_model + s.depth * layer +
            (compact.head ? sizeof(std::uint16_t) : scalar) * n * s.vocab;
@@ -53,14 +55,13 @@ StepKeeps step_keeps(const Recipe& recipe, const ParameterTable& table, Device& 
     const StackSpec& s = recipe.stack;
     const Precision precision = recipe.train.precision;
     if (precision == Precision::Fp64)
-        return {
-            kept_of_sequence(s, s.context, sizeof(double),
-                             device.pass_ops<double>().layers.needs_probabilities(s.context, s.d_head()))};
+        return {kept_of_sequence(s, s.context, sizeof(double),
+                                 needs_probabilities(device.pass_ops<double>().layers, s, s.context))};
     const PassOps<float> ops = device.pass_ops<float>(rounding_of(precision), recipe.train.precision_policy);
     const CompactParts compact = compact_parts(s, table, ops.compact, s.context);
-    return {kept_of_sequence(s, s.context, sizeof(float),
-                             ops.layers.needs_probabilities(s.context, s.d_head()), compact),
-            compact.sublayers ? 2.0 * sizeof(std::uint16_t) : 0};
+    return {
+        kept_of_sequence(s, s.context, sizeof(float), needs_probabilities(ops.layers, s, s.context), compact),
+        compact.sublayers ? 2.0 * sizeof(std::uint16_t) : 0};
 }
 
 }  // namespace

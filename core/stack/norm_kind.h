@@ -10,7 +10,8 @@ enum class NormKind { LayerNorm, RmsNorm };
 /// A norm at one place of a stack.
 struct NormSpec {
     NormKind kind = NormKind::LayerNorm;
-    double eps = 1e-5;  ///< added to the variance (mean square) inside the root
+    double eps = 1e-5;   ///< added to the variance (mean square) inside the root
+    bool affine = true;  ///< false: γ stays as it is initialised, and there is no β
     bool operator==(const NormSpec&) const = default;
 };
 

@@ -139,14 +139,17 @@ void list_fields(Fields& f, StackSpec& s) {
     f.integer("rope_global_every", s.rope_global_every, 1, 4096);
     f.real("rope_local_base", s.rope_local_base, kPositive);
     f.flag("tied_head", s.tied_head);
+    f.flag("head_bias", s.head_bias);
     f.flag("causal", s.causal);
     f.choice("layout", s.layout);
+    f.flag("shared_norm", s.shared_norm);
     f.choice("scheme", s.scheme);
     f.real("mix_post_fraction", s.mix_post_fraction, {0, 1});
     f.choice("lns_form", s.lns_form);
     f.group("norm", [&] {
         f.choice("kind", s.norm.kind);
         f.real("eps", s.norm.eps, {0}, hot("ε", &HotKnobs::eps));
+        f.flag("affine", s.norm.affine);
     });
     f.choice("final_norm", s.final_norm);
     f.flag("embedding_norm", s.embedding_norm);
@@ -157,6 +160,7 @@ void list_fields(Fields& f, StackSpec& s) {
     f.choice("branch_scale", s.branch_scale);
     f.real("branch_scale_init", s.branch_scale_init, kAny);
     f.real("logit_soft_cap", s.logit_soft_cap, {0});
+    f.real("attention_soft_cap", s.attention_soft_cap, {0});
     f.real("z_loss", s.z_loss, {0});
     f.group("gpas", [&] {
         f.flag("enabled", s.gpas.enabled);
@@ -227,6 +231,9 @@ void validate(const StackSpec& s) {
         throw InputError("stack.rope_fraction",
                          "no pair of a head of " + std::to_string(s.d_head()) + " turns",
                          "at least " + std::to_string(2.0 / s.d_head()));
+    if (s.shared_norm && s.layout != Layout::Parallel)
+        throw InputError("stack.shared_norm", "the two maps of a serial layer read different rows",
+                         "false, or stack.layout parallel");
     const RopeScaling& scaling = s.rope_scaling;
     if (scaling.kind == RopeScalingKind::Llama3 && scaling.low_frequency >= scaling.high_frequency)
         throw InputError("stack.rope_scaling.low_frequency", "is not below stack.rope_scaling.high_frequency",

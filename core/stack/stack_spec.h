@@ -110,8 +110,10 @@ struct StackSpec {
     int rope_global_every = 1;       ///< layers whose number from 1 it does not divide are local ones:
     double rope_local_base = 10000;  ///< their base; their frequencies are not scaled
     bool tied_head = false;
+    bool head_bias = false;  ///< a stack of patches has one always
     bool causal = true;
     Layout layout = Layout::Serial;
+    bool shared_norm = false;  ///< parallel layers: one norm before both maps
     Scheme scheme = Scheme::Pre;
     double mix_post_fraction = 0.25;
     LnsForm lns_form = LnsForm::Factor;
@@ -125,6 +127,7 @@ struct StackSpec {
     BranchScale branch_scale = BranchScale::None;
     double branch_scale_init = 1.0;
     double logit_soft_cap = 0;
+    double attention_soft_cap = 0;  ///< c: scores are c·tanh(score/c); 0: as they are
     double z_loss = 0;
     GpasSpec gpas;
     InitSpec init;
@@ -146,6 +149,7 @@ struct StackSpec {
         return attention_bias == AttentionBias::Auto ? bias : attention_bias == AttentionBias::On;
     }
     bool of_images() const { return input == StackInput::Patches; }
+    bool has_head_bias() const { return head_bias || of_images(); }
     int d_kv() const { return d_head() * kv_heads; }
     bool operator==(const StackSpec&) const = default;
 };

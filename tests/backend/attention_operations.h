@@ -15,7 +15,8 @@ struct AttentionOptions {
     bool rotary, causal, bias;
     int width = 36, tokens = 35, sequences = 2;
     NormKind kind = NormKind::RmsNorm;
-    int head_width = 0;  ///< 0: width / heads
+    int head_width = 0;   ///< 0: width / heads
+    double soft_cap = 0;  ///< 0: none
 };
 struct AttentionCase {
     const char* name;
@@ -40,15 +41,19 @@ inline constexpr AttentionCase kAttentionCases[] = {
     // All heads together wider than the rows that they read, and narrower.
     {"wide heads", {6, 2, QkNorm::Head, true, true, true, 20, 35, 1, NormKind::RmsNorm, 8}},
     {"wide heads, one norm", {3, 3, QkNorm::Full, false, false, false, 20, 35, 2, NormKind::RmsNorm, 10}},
+    {"capped scores", {3, 3, QkNorm::Off, false, true, true, 36, 35, 2, NormKind::RmsNorm, 0, 0.4}},
+    {"capped scores, not causal, one key",
+     {25, 1, QkNorm::Head, true, false, true, 100, 67, 2, NormKind::RmsNorm, 0, 0.7}},
     {"narrow heads", {3, 1, QkNorm::Off, true, true, true, 44, 35, 2, NormKind::RmsNorm, 6}},
 };
 
 template <class Verify>
 void attention(const Verify& verify, const AttentionCase& given) {
-    const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind, head_width] =
-        given.options;
-    const AttentionShape shape{width,  heads,  kv_heads, head_width > 0 ? head_width : width / heads,
-                               tokens, causal, norm,     kind};
+    const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind, head_width,
+                soft_cap] = given.options;
+    const AttentionShape shape{width,   heads,  kv_heads, head_width > 0 ? head_width : width / heads,
+                               tokens,  causal, norm,     kind,
+                               soft_cap};
     const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
     const int rows = sequences * tokens;
     const std::size_t hidden = area(rows, width), mixed = area(rows, shape.d_q()),
@@ -80,7 +85,9 @@ void attention(const Verify& verify, const AttentionCase& given) {
                                 {s.out(statistics), s.out(statistics)},
                                 {s.out(statistics), s.out(statistics)},
                                 s.out(area(sequences * heads * tokens, tokens)),
-                                s.out(mixed)};
+                                s.out(mixed),
+                                nullptr,
+                                soft_cap > 0 ? s.out(area(sequences * heads * tokens, tokens)) : nullptr};
     };
     const std::vector<double> u = drawn(hidden, 7);
     verify("attention_forward", {8, 3}, [&](auto& s) {

@@ -103,6 +103,10 @@ class RandomStack {
         if (chance(0.3)) spec_.head_width = 2 * pick(1, 5);
         if (spec_.activation == Activation::SwiGlu && chance(0.5)) spec_.activation = Activation::GeGlu;
         if (chance(0.3)) spec_.embedding_scale = uniform(0.2, 5);
+        if (chance(0.3)) spec_.attention_soft_cap = uniform(0.1, 3);
+        if (chance(0.2)) spec_.norm.affine = false;
+        spec_.head_bias = chance(0.2);
+        spec_.shared_norm = spec_.layout == Layout::Parallel && chance(0.3);
     }
     bool isValid() {
         try {

@@ -304,16 +304,18 @@ class FuzzInterchange : public QObject {
 
     void damagedFiles_data() {
         QTest::addColumn<int>("seed");
-        const char* names[] = {"gpt2",  "nanogpt",    "llama",    "llama tied", "llama2.c", "llama2.c untied",
-                               "llm.c", "llm.c bf16", "gpt_neox", "gemma3"};
-        for (int i = 0; i < 10; ++i) QTest::newRow(names[i]) << i;
+        const char* names[] = {
+            "gpt2",       "nanogpt",  "llama",  "llama tied", "llama2.c", "llama2.c untied", "llm.c",
+            "llm.c bf16", "gpt_neox", "gemma3", "gpt_j",      "vit",      "timm_vit"};
+        for (int i = 0; i < 13; ++i) QTest::newRow(names[i]) << i;
     }
     void damagedFiles() {
         QFETCH(int, seed);
         const ModelFile seeds[] = {sample::gpt2(true),  sample::gpt2(false),    sample::llama(false),
                                    sample::llama(true), sample::llama2_c(true), sample::llama2_c(false),
                                    sample::llm_c(3),    sample::llm_c(5),       sample::neox(),
-                                   sample::gemma3()};
+                                   sample::gemma3(),    sample::gpt_j(),        sample::vit(false),
+                                   sample::vit(true)};
         const ModelFile& whole = seeds[seed];
         Tally tally;
         read(whole, tally);

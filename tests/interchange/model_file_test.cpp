@@ -146,6 +146,101 @@ class ModelFileTest : public QObject {
         QCOMPARE(at(m, "head.weight", 6, 7), theirs("embed_out.weight", 55));
     }
 
+    void gptJOfHuggingFace() {
+        const ImportedModel m = imported(sample::gpt_j());
+        QCOMPARE(m.format, "gpt_j");
+        const StackSpec& s = m.recipe.stack;
+        QVERIFY(s.layout == Layout::Parallel && s.shared_norm && s.head_bias && s.bias && !s.qkv_bias() &&
+                !s.attention_out_bias() && s.activation == Activation::GeluTanh);
+        QCOMPARE(s.rope_fraction, 0.5);
+        const auto names = sample::gpt_j_tensors();
+        const auto theirs = [&](const char* name, std::size_t i) {
+            return double(sample::number(place(names, name), i));
+        };
+        // Entries 0 and 1 of a head are a pair there, 0 and 2 here.
+        constexpr std::size_t order[] = {0, 2, 1, 3};
+        for (std::size_t head = 0; head < 2; ++head)
+            for (std::size_t j = 0; j < 4; ++j) {
+                const std::size_t row = 4 * head + j;
+                QCOMPARE(at(m, "blocks.0.attn.wq", row, 5),
+                         theirs("transformer.h.0.attn.q_proj.weight", (4 * head + order[j]) * 8 + 5));
+                QCOMPARE(at(m, "blocks.0.attn.wv", row, 5),
+                         theirs("transformer.h.0.attn.v_proj.weight", row * 8 + 5));
+            }
+        QCOMPARE(at(m, "head.bias", 6), theirs("lm_head.bias", 6));
+        QCOMPARE(at(m, "blocks.0.attn.norm_in.bias", 3), theirs("transformer.h.0.ln_1.bias", 3));
+        // Of heads that rotate whole, neighbours are pairs.
+        const ImportedModel whole =
+            imported(with_config(sample::gpt_j(), R"("rotary_dim":2)", R"("rotary_dim":null)"));
+        QCOMPARE(whole.recipe.stack.rope_fraction, 1.0);
+        QCOMPARE(at(whole, "blocks.0.attn.wk", 1, 0), theirs("transformer.h.0.attn.k_proj.weight", 2 * 8));
+        QCOMPARE(at(whole, "blocks.0.attn.wk", 2, 0), theirs("transformer.h.0.attn.k_proj.weight", 1 * 8));
+        QVERIFY(QString::fromStdString(sample::rejected_with(with_config(sample::gpt_j(), R"("rotary_dim":2)",
+                                                                         R"("rotary_dim":3)")))
+                    .contains("rotary_dim"));
+    }
+
+    void visionTransformers() {
+        for (const bool timm : {false, true}) {
+            const ImportedModel m = imported(sample::vit(timm));
+            QCOMPARE(m.format, timm ? "timm_vit" : "vit");
+            const StackSpec& s = m.recipe.stack;
+            QVERIFY(s.of_images() && !s.causal && s.activation == Activation::GeluErf);
+            QVERIFY(s.image == (ImageSpec{4, 2, 2}));
+            QCOMPARE(s.context, 5);
+            QCOMPARE(s.classes, 3);
+            QCOMPARE(s.heads, 2);
+            QCOMPARE(s.norm.eps, timm ? 1e-6 : 1e-12);
+            QVERIFY(m.recipe.train.data.source == DataSource::Images);
+            const auto names = sample::vit_tensors(timm);
+            const auto theirs = [&](const std::string& name, std::size_t i) {
+                return double(sample::number(place(names, name), i));
+            };
+            const std::string embeddings = timm ? "" : "vit.embeddings.";
+            const std::string patches =
+                timm ? "patch_embed.proj" : "vit.embeddings.patch_embeddings.projection";
+            QCOMPARE(at(m, "cls_tok", 3), theirs(embeddings + "cls_token", 3));
+            QCOMPARE(at(m, "pos_emb", 4, 7),
+                     theirs(embeddings + (timm ? "pos_embed" : "position_embeddings"), 4 * 8 + 7));
+            QCOMPARE(at(m, "patch_emb.weight", 5, 6), theirs(patches + ".weight", 5 * 8 + 6));
+            QCOMPARE(at(m, "patch_emb.bias", 5), theirs(patches + ".bias", 5));
+            QCOMPARE(at(m, "blocks.0.attn.wk", 1, 2),
+                     timm ? theirs("blocks.0.attn.qkv.weight", 9 * 8 + 2)
+                          : theirs("vit.encoder.layer.0.attention.attention.key.weight", 8 + 2));
+            QCOMPARE(at(m, "head.bias", 2), theirs(timm ? "head.bias" : "classifier.bias", 2));
+            QCOMPARE(
+                at(m, "blocks.0.ffn.norm_in.weight", 2),
+                theirs(timm ? "blocks.0.norm2.weight" : "vit.encoder.layer.0.layernorm_after.weight", 2));
+        }
+        const auto line = [](ModelFile file, const char* what, const char* with) {
+            return QString::fromStdString(sample::rejected_with(with_config(std::move(file), what, with)));
+        };
+        const ModelFile of_timm = sample::vit(true);
+        // Variants with rules of their own, by name or by an argument.
+        for (const char* const other : {"vit_base_patch16_rope_reg1_gap_256",
+                                        "vit_tiny_patch16_224_quickgelu", "vit_odd_patch16_224", "resnet50"})
+            QVERIFY2(line(of_timm, "vit_tiny_patch16_224.a_tag", other).contains("architecture"), other);
+        QVERIFY(line(of_timm, R"("img_size":4)", R"("init_values":1e-5)").contains("init_values"));
+        QVERIFY(line(of_timm, R"("global_pool":"token","model_args")", R"("global_pool":"avg","model_args")")
+                    .contains("global_pool"));
+        auto tensors = sample::vit_tensors(true);
+        tensors.emplace_back("norm_pre.weight", sample::Shape{8});
+        QVERIFY(QString::fromStdString(
+                    sample::rejected_with({"m.safetensors", sample::safetensors(tensors), of_timm.config}))
+                    .contains("norm_pre.weight"));
+        tensors = sample::vit_tensors(false);
+        tensors.resize(tensors.size() - 2);
+        QVERIFY(QString::fromStdString(sample::rejected_with({"m.safetensors", sample::safetensors(tensors),
+                                                              sample::vit(false).config}))
+                    .contains("without a classifier"));
+        tensors.emplace_back("classifier.weight", sample::Shape{3, 8});
+        tensors.emplace_back("classifier.bias", sample::Shape{3});
+        tensors.emplace_back("vit.pooler.dense.weight", sample::Shape{8, 8});
+        const ImportedModel pooled =
+            imported({"m.safetensors", sample::safetensors(tensors), sample::vit(false).config});
+        QVERIFY(pooled.notes.back().find("vit.pooler.dense.weight") != std::string::npos);
+    }
+
     void llamaOfHuggingFace() {
         for (const bool tied : {false, true}) {
             const ImportedModel m = imported(sample::llama(tied));
@@ -261,7 +356,7 @@ class ModelFileTest : public QObject {
             "layer_types");
         row("layers of another depth", true, "{", R"({"layer_types":["full_attention"],)", "layer_types");
         row("caps of scores", true, "\"llama\"",
-            R"("gemma2","final_logit_softcapping":null,"attn_logit_softcapping":50.0)",
+            R"("gemma2","final_logit_softcapping":null,"attn_logit_softcapping":"50")",
             "attn_logit_softcapping");
         row("caps not stated", true, "\"llama\"", R"("gemma2")", "attn_logit_softcapping");
         row("both directions", true, "\"llama\"", R"("gemma3_text","use_bidirectional_attention":true)",

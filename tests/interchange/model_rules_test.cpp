@@ -269,6 +269,33 @@ class ModelRulesTest : public QObject {
         QVERIFY(has_note(with("qwen2", on), "sliding_window 3 of 1 layers"));
     }
 
+    /// OLMo 1 has no tensor of a norm.
+    void normsWithoutGainAreOnes() {
+        auto tensors = sample::llama_tensors(false);
+        std::erase_if(tensors,
+                      [](const auto& tensor) { return tensor.first.find("norm") != std::string::npos; });
+        const auto olmo = [&](const std::string& keys) {
+            return ModelFile{
+                "m.safetensors", sample::safetensors(tensors),
+                with_config(sample::llama(false), "\"llama\"", "\"olmo\"," + keys + "\"a\":1").config};
+        };
+        const ImportedModel model = imported(olmo(R"("clip_qkv":null,)"));
+        const StackSpec& s = model.recipe.stack;
+        QVERIFY(s.norm.kind == NormKind::LayerNorm && !s.norm.affine);
+        QCOMPARE(s.norm.eps, 1e-5);
+        std::size_t gains = 0;
+        for (const StoredTensor& tensor : model.weights) {
+            QVERIFY(!tensor.name.ends_with(".bias"));
+            if (tensor.name.find("norm") == std::string::npos) continue;
+            ++gains;
+            QCOMPARE(as_float64(tensor), std::vector<double>(8, 1.0));
+        }
+        QCOMPARE(gains, std::size_t(5));
+        QVERIFY(line_of(olmo(R"("clip_qkv":8.0,)")).contains("clip_qkv"));
+        tensors.emplace_back("model.norm.weight", sample::Shape{8});
+        QVERIFY(line_of(olmo("")).contains("model.norm.weight"));
+    }
+
     void gemmaIsRead() {
         const auto config = [](const std::string& keys) {
             std::string text = *sample::llama(true).config;

@@ -147,6 +147,77 @@ ModelFile neox() {
             R"("tie_word_embeddings":false})"};
 }
 
+std::vector<std::pair<std::string, Shape>> gpt_j_tensors() {
+    std::vector<std::pair<std::string, Shape>> all{{"transformer.wte.weight", {7, 8}}};
+    const auto both = [&](const std::string& name, const Shape& shape) {
+        all.emplace_back(name + ".weight", shape);
+        all.emplace_back(name + ".bias", Shape{shape[0]});
+    };
+    const std::string layer = "transformer.h.0.";
+    both(layer + "ln_1", {8});
+    all.emplace_back(layer + "attn.bias", Shape{1, 1, 5, 5});  // the causal mask of older files
+    for (const char* const map : {"k_proj", "v_proj", "q_proj", "out_proj"})
+        all.emplace_back(layer + "attn." + map + ".weight", Shape{8, 8});
+    both(layer + "mlp.fc_in", {6, 8});
+    both(layer + "mlp.fc_out", {8, 6});
+    both("transformer.ln_f", {8});
+    both("lm_head", {7, 8});
+    return all;
+}
+
+ModelFile gpt_j() {
+    return {"folder/model.safetensors", safetensors(gpt_j_tensors()),
+            R"({"model_type":"gptj","n_embd":8,"n_layer":1,"n_head":2,"n_inner":6,"n_positions":5,)"
+            R"("vocab_size":7,"rotary_dim":2,"activation_function":"gelu_new","layer_norm_epsilon":1e-05,)"
+            R"("tie_word_embeddings":false})"};
+}
+
+std::vector<std::pair<std::string, Shape>> vit_tensors(bool timm) {
+    std::vector<std::pair<std::string, Shape>> all;
+    const auto both = [&](const std::string& name, const Shape& shape) {
+        all.emplace_back(name + ".weight", shape);
+        all.emplace_back(name + ".bias", Shape{shape[0]});
+    };
+    if (timm) {
+        all = {{"cls_token", {1, 1, 8}}, {"pos_embed", {1, 5, 8}}};
+        both("patch_embed.proj", {8, 2, 2, 2});
+        both("blocks.0.norm1", {8});
+        both("blocks.0.attn.qkv", {24, 8});
+        both("blocks.0.attn.proj", {8, 8});
+        both("blocks.0.norm2", {8});
+        both("blocks.0.mlp.fc1", {6, 8});
+        both("blocks.0.mlp.fc2", {8, 6});
+        both("norm", {8});
+        both("head", {3, 8});
+        return all;
+    }
+    all = {{"vit.embeddings.cls_token", {1, 1, 8}}, {"vit.embeddings.position_embeddings", {1, 5, 8}}};
+    both("vit.embeddings.patch_embeddings.projection", {8, 2, 2, 2});
+    const std::string layer = "vit.encoder.layer.0.";
+    both(layer + "layernorm_before", {8});
+    for (const char* const map : {"query", "key", "value"})
+        both(layer + "attention.attention." + map, {8, 8});
+    both(layer + "attention.output.dense", {8, 8});
+    both(layer + "layernorm_after", {8});
+    both(layer + "intermediate.dense", {6, 8});
+    both(layer + "output.dense", {8, 6});
+    both("vit.layernorm", {8});
+    both("classifier", {3, 8});
+    return all;
+}
+
+ModelFile vit(bool timm) {
+    return {"folder/model.safetensors", safetensors(vit_tensors(timm)),
+            timm ? R"({"architecture":"vit_tiny_patch16_224.a_tag","num_classes":3,"num_features":8,)"
+                   R"("global_pool":"token","model_args":{"img_size":4,"num_heads":2,"global_pool":"token"},)"
+                   R"("pretrained_cfg":{"mean":[0.5,0.5],"activation":"other"}})"
+                 : R"({"model_type":"vit","hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,)"
+                   R"("intermediate_size":6,"image_size":4,"patch_size":2,"num_channels":2,)"
+                   R"("hidden_act":"gelu","layer_norm_eps":1e-12,"qkv_bias":true,"encoder_stride":16,)"
+                   R"("pooler_act":"tanh","pooler_output_size":8,"attention_probs_dropout_prob":0.0,)"
+                   R"("hidden_dropout_prob":0.0,"id2label":{"0":"a"}})"};
+}
+
 ModelFile gemma3() {
     auto tensors = llama_tensors(true);
     for (int l = 0; l < 2; ++l) {

@@ -42,6 +42,13 @@ ModelFile llama(bool tied);
 std::vector<std::pair<std::string, Shape>> llama_tensors(bool tied);
 /// GPT-NeoX: width 8, 2 heads of 4 channels of which 2 turn, 1 layer, feed-forward width 6, vocabulary 7.
 ModelFile neox();
+/// GPT-J: width 8, 2 heads of 4 channels of which 2 rotate, 1 layer, feed-forward width 6, vocabulary 7.
+ModelFile gpt_j();
+std::vector<std::pair<std::string, Shape>> gpt_j_tensors();
+/// ViT: width 8, 2 heads, 1 layer, feed-forward width 6, images of 4 × 4 pixels of 2 channels in 4 patches, 3
+/// classes; as transformers writes it or as timm does, whose name would give 3 heads where none are stated.
+ModelFile vit(bool timm);
+std::vector<std::pair<std::string, Shape>> vit_tensors(bool timm);
 /// Of Gemma 3: two layers, the first with a window of 3 tokens; tied.
 ModelFile gemma3();
 std::vector<std::pair<std::string, Shape>> neox_tensors();

@@ -154,6 +154,41 @@ const std::vector<Setup>& setups() {
              s.rope_local_base = 3;
          },
          71},
+        {"gpt-j: parallel, one norm, a bias at the head",
+         [](StackSpec& s) {
+             sizes(s, 12, 2, 2);
+             s.position = Position::Rope;
+             s.layout = Layout::Parallel;
+             s.shared_norm = s.head_bias = true;
+             s.attention_bias = AttentionBias::Off;
+         }},
+        {"parallel, two norms", [](StackSpec& s) { s.layout = Layout::Parallel; }},
+        {"olmo: no gain, no shift, a bias at a tied head",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             sizes(s, 8, 2, 1);
+             s.norm.kind = NormKind::LayerNorm;
+             s.norm.affine = false;
+             s.norm.eps = 0.1;  // differences at norms of four entries
+             s.qk_norm = QkNorm::Head;
+             s.bias = s.head_bias = s.tied_head = true;
+         }},
+        {"capped scores", [](StackSpec& s) { s.attention_soft_cap = 0.6; }},
+        {"capped scores, grouped, rope, not causal",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             sizes(s, 24, 4, 2);
+             s.causal = false;
+             s.attention_soft_cap = 1.5;
+             s.qk_norm = QkNorm::Head;
+         },
+         71},
+        {"three blocks of map rows, capped",
+         [](StackSpec& s) {
+             sizes(s, 12, 3, 3);
+             s.attention_soft_cap = 0.9;
+         },
+         71},
         {"three blocks of map rows", [](StackSpec& s) { sizes(s, 12, 3, 3); }, 71},
         {"three blocks of map rows, grouped, rope",
          [](StackSpec& s) {

@@ -71,6 +71,10 @@ std::vector<Named> stacks() {
     option("GELU by erf", Block::Gpt2).activation = Activation::GeluErf;
     option("SiLU", Block::Gpt2).activation = Activation::Silu;
     option("parallel", Block::Gpt2).layout = Layout::Parallel;
+    option("parallel with one norm", Block::Gpt2).layout = Layout::Parallel;
+    all.back().spec.shared_norm = true;
+    option("fixed gains, a bias at the head", Block::Gpt2).norm.affine = false;
+    all.back().spec.head_bias = true;
     option("scaled channels", Block::Gpt2).branch_scale = BranchScale::Channel;
     option("tied head", Block::Gpt2).tied_head = true;
     return all;

@@ -61,7 +61,11 @@ std::vector<std::pair<std::string, StackSpec>> stacks() {
         option("one key").kv_heads = 1;
         option("rotary").position = Position::Rope;
         option("parallel").layout = Layout::Parallel;
+        all.back().second.shared_norm = true;
         option("not causal").causal = false;
+        option("capped scores").attention_soft_cap = 0.5;
+        option("capped scores, not causal").attention_soft_cap = 0.5;
+        all.back().second.causal = false;
         option("scaled branches").branch_scale = BranchScale::Channel;
         option("SwiGLU").activation = Activation::SwiGlu;
         option("GeGLU").activation = Activation::GeGlu;

@@ -33,17 +33,23 @@ class PlainBlocks {
             x.push_back(s_.embedding_norm ? norm(row, "emb_norm") : row);
         }
         states.hidden.push_back(joined(x));
+        Rows before;  // of a layer
         for (int k = 0; k < 2 * s_.depth; ++k) {
-            const std::string prefix = "blocks." + std::to_string(k / 2) + (k % 2 ? ".ffn." : ".attn.");
+            const std::string layer = "blocks." + std::to_string(k / 2) + ".",
+                              prefix = layer + (k % 2 ? "ffn." : "attn.");
+            if (k % 2 == 0) before = x;
             Rows u;
-            for (const Row& row : x) u.push_back(norm(row, prefix + "norm_in"));
+            for (const Row& row : s_.layout == Layout::Parallel ? before : x)
+                u.push_back(norm(row, (s_.shared_norm ? layer + "attn." : prefix) + "norm_in"));
             const Rows f = k % 2 ? feed_forward(u, prefix) : attention(u, prefix);
             for (std::size_t t = 0; t < x.size(); ++t)
                 for (std::size_t i = 0; i < x[t].size(); ++i) x[t][i] += s_.residual_step * f[t][i];
             states.hidden.push_back(joined(x));
         }
         for (const Row& row : x) {
-            const Row logits = product(norm(row, "final_norm"), s_.tied_head ? "tok_emb" : "head.weight");
+            Row logits = product(norm(row, "final_norm"), s_.tied_head ? "tok_emb" : "head.weight");
+            for (std::size_t v = 0; s_.head_bias && v < logits.size(); ++v)
+                logits[v] += at("head.bias", static_cast<int>(v));
             states.logits.insert(states.logits.end(), logits.begin(), logits.end());
         }
         return states;
@@ -68,7 +74,7 @@ class PlainBlocks {
     Row product(const Row& x, const std::string& matrix, const std::string& bias = {}) const {
         Row y;
         for (int o = 0; o < model_.table().find(matrix)->shape[0]; ++o) {
-            double sum = s_.bias && !bias.empty() ? at(bias, o) : 0;
+            double sum = has(bias) ? at(bias, o) : 0;
             for (std::size_t i = 0; i < x.size(); ++i) sum += at(matrix, o, static_cast<int>(i)) * x[i];
             y.push_back(sum);
         }
@@ -170,7 +176,9 @@ class PlainBlocks {
                     double score = 0;
                     for (std::size_t i = 0; i < q[t][head].size(); ++i)
                         score += q[t][head][i] * k[j][shared][i];
-                    weight.push_back(std::exp(score / (s_.temperature * std::sqrt(width))));
+                    score /= s_.temperature * std::sqrt(width);
+                    if (const double c = s_.attention_soft_cap; c > 0) score = c * std::tanh(score / c);
+                    weight.push_back(std::exp(score));
                     total += weight.back();
                 }
                 for (std::size_t i = 0; i < q[t][head].size(); ++i) {

@@ -22,9 +22,10 @@ struct Places {
           group(shape.heads / shape.kv_heads),
           width(shape.width()),
           n(shape.n),
-          scale(*score_scale) {}
+          scale(*score_scale),
+          cap(static_cast<T>(shape.soft_cap) / *score_scale) {}
     int d, dh, d_q, d_kv, heads, kv_heads, group, width, n;
-    T scale;
+    T scale, cap;  ///< of scores, before they are scaled
     std::size_t q(int h) const { return static_cast<std::size_t>(h) * dh; }
     // Each group of neighbouring heads reads one key and value head.
     std::size_t k(int h) const { return static_cast<std::size_t>(d_q + h / group * dh); }
@@ -140,6 +141,31 @@ void prepare_qk_jvp(const RowKernels<T>& kernels, const AttentionShape& shape, c
                      w.angles + static_cast<std::size_t>(first_token) * s.dh, false, tangent);
 }
 
+/// Caps `count` rows of scores that are not scaled yet, and keeps them. Rows are n apart.
+template <class T>
+void cap_scores(const RowKernels<T>& kernels, const Places<T>& s, int count, int keys, T* scores, T* capped) {
+    for (int r = 0; r < count; ++r, scores += s.n, capped += s.n) {
+        kernels.soft_cap(static_cast<std::size_t>(keys), s.cap, scores);
+        std::copy(scores, scores + keys, capped);
+    }
+}
+
+/// The derivative of the cap, applied in place to rows of gradients or of directional derivatives; nothing
+/// without a cap. `stride` is from one row of `capped` to the next: 0 where all rows read the same.
+template <class T>
+void through_cap(const RowKernels<T>& kernels, const Places<T>& s, int count, int keys, const T* capped,
+                 std::size_t stride, T* rows) {
+    if (!capped) return;
+    for (int r = 0; r < count; ++r, rows += s.n, capped += stride)
+        kernels.soft_cap_derivative(static_cast<std::size_t>(keys), s.cap, capped, rows, rows);
+}
+
+/// Of one map, from an entry on; null without a cap.
+template <class T>
+const T* capped_at(const AttentionTape<T>& tape, std::size_t at) {
+    return tape.capped ? tape.capped + at : nullptr;
+}
+
 /// The maps of cpu_attention_jvp() where only the last token moves: each direction is one row, so that the
 /// products run over all directions at once. tqkv: [R, width] -> mixed [R, d]; scores: [R, n] to work in.
 template <class T>
@@ -154,6 +180,8 @@ void last_token_jvp(const CpuKernels<T>& kernels, const Places<T>& s, const Atte
         kernels.products.nt(R, n, s.dh, 1, tqkv + s.q(h), s.width, rows + s.k(h), s.width, 0, scores, n);
         kernels.products.nt(R, 1, s.dh, 1, tqkv + s.k(h), s.width, last + s.q(h), s.width, 1, scores + n - 1,
                             n);
+        through_cap(kernels.rows, s, R, n, capped_at(tape, s.map(0, h) + static_cast<std::size_t>(n - 1) * n),
+                    0, scores);
         for (int r = 0; r < R; ++r) {
             T* row = scores + static_cast<std::size_t>(r) * n;
             kernels.rows.softmax_project(1, n, n, p, row, s.scale, row);
@@ -191,6 +219,8 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
                 const int count = end - first_row, keys = shape.causal ? end : n;
                 kernels.scores.nn(count, keys, s.dh, 1, rows + row * s.width + s.q(h), s.width,
                                   keys_transposed + s.transposed(h), n, 0, block, n);
+                if (tape.capped)
+                    cap_scores(kernels.rows, s, count, keys, block, tape.capped + s.map(b, h) + row * n);
                 kernels.rows.softmax(count, n, first_row, shape.causal, s.scale, block);
                 kernels.mixing.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0,
                                   mixed + row * s.d_q, s.d_q);
@@ -237,6 +267,8 @@ void cpu_attention_vjp(const CpuKernels<T>& kernels, const AttentionShape& shape
                 products.nn(count, keys, s.dh, 1, dout + row * s.d_q, s.d_q,
                             values_transposed + s.transposed(h), n, 0, ds + at_row, n);
                 kernels.rows.softmax_project(count, keys, n, p + at_row, ds + at_row, s.scale, ds + at_row);
+                through_cap(kernels.rows, s, count, keys, capped_at(tape, s.map(sequence, h) + at_row),
+                            static_cast<std::size_t>(n), ds + at_row);
                 products.nn(count, s.dh, keys, 1, ds + at_row, n, rows + s.k(h), s.width, 0,
                             drows + row * s.width + s.q(h), s.width);
             });
@@ -305,6 +337,9 @@ void cpu_attention_jvp(const CpuKernels<T>& kernels, const AttentionShape& shape
                             s.width, 0, tscores + at_row, n);
                 products.nt(count, moved_keys, s.dh, 1, moved + row * s.width + s.q(h), s.width,
                             trows + s.k(h), s.width, 1, tscores + at_row + first_token, n);
+                through_cap(kernels.rows, s, count, keys,
+                            capped_at(tape, s.map(0, h) + static_cast<std::size_t>(first_token) * n + at_row),
+                            static_cast<std::size_t>(n), tscores + at_row);
                 kernels.rows.softmax_project(count, keys, n, p + at_row, tscores + at_row, s.scale,
                                              tscores + at_row);
                 products.nn(count, s.dh, keys, 1, tscores + at_row, n, rows + s.v(h), s.width, 0, to, s.d_q);

@@ -129,6 +129,9 @@ HeadNumbers measure_head(const ProbeInput<T>& input, const Tape<T>& tape, std::s
         const Condition values = condition_of(rows, columns, v, kValueRidge);
         raise(result.kappa_v, values.number);
         raise(sum.values, values.norm);
+        // The softmax reads capped scores. The cap's own condition is at most 1.
+        if (const double cap = spec.attention_soft_cap; cap > 0)
+            for (double& score : s) score = cap * std::tanh(score / cap);
         add_rows(n, spec.causal, p, s, result);
     }
     return result;

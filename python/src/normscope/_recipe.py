@@ -74,6 +74,14 @@ def _stack(model, structure, context, unstated):
     scale = next((float(m.scalar_embed_scale) for m in structure.embeddings if hasattr(m, "scalar_embed_scale")), 1.0)
     if scale != 1:
         stack["embedding_scale"] = scale
+    if norms and all(site.gain() is None for site in norms):
+        stack["norm"]["affine"] = False
+    if getattr(structure.head, "bias", None) is not None:
+        stack["head_bias"] = True
+    for key, theirs in (("attention_soft_cap", "attn_logit_softcapping"), ("logit_soft_cap", "final_logit_softcapping")):
+        cap = getattr(config, theirs, None)
+        if isinstance(cap, (int, float)) and cap > 0:
+            stack[key] = float(cap)
     if any(site.kind != norms[0].kind or site.eps != norms[0].eps for site in norms):
         unstated.append("norms of more than one kind or ε")
     if any(site.unit_offset for site in norms):
@@ -132,6 +140,8 @@ def _scheme(structure, stack, unstated):
     placed = [tuple(site for site in ("norm_in", "norm_out", "norm_post") if site in sublayer.norms)
               for sublayer in structure.sublayers]
     if structure.parallel:  # one norm, or two alike, before both maps
+        if all(placed[layer] and not placed[layer + 1] for layer in range(0, len(placed), 2)):
+            stack["shared_norm"] = True
         placed = [one or placed[0] for one in placed]
     if len(set(placed)) == 1 and placed[0] in _SCHEMES:
         stack["scheme"] = _SCHEMES[placed[0]]

@@ -41,9 +41,12 @@ def write_snapshot(model, folder):
 
     ValueError where the model has no configuration that Normscope reads.
     """
-    config = getattr(model, "config", None)
+    config, of_timm = getattr(model, "config", None), getattr(model, "pretrained_cfg", None) or {}
     if hasattr(config, "to_dict"):
         described = config.to_dict()
+    elif hasattr(model, "patch_embed") and of_timm.get("architecture"):
+        described = {"architecture": of_timm["architecture"], "global_pool": getattr(model, "global_pool", "token"),
+                     "model_args": {"num_heads": model.blocks[0].attn.num_heads}}
     elif config is not None and hasattr(config, "n_layer"):
         described = {key: value for key, value in vars(config).items() if isinstance(value, (int, float, bool))}
     else:
@@ -57,7 +60,8 @@ def write_snapshot(model, folder):
             continue
         seen.add(place)
         tensors[name] = tensor
-    described.setdefault("tie_word_embeddings", tied)
+    if not of_timm:
+        described.setdefault("tie_word_embeddings", tied)
     os.makedirs(folder, exist_ok=True)
     write_safetensors(os.path.join(folder, "model.safetensors"), tensors, {"format": "pt"})
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:

@@ -53,6 +53,10 @@ class CudaLayerOps final : public LayerOps<T>, private CudaCalls<T> {
                     const AttentionTape<T>&, const T* dmixed, T* dqkv);
     void stored_jvp(const AttentionShape&, int first_token, int directions, const AttentionWeights<T>&,
                     const AttentionTape<T>&, const T* tqkv, T* tmixed);
+    /// The derivative of the soft cap in place on `count` rows of maps, `map_rows` each from first_row on;
+    /// nothing without a cap (stored_attention.h).
+    void through_cap(const AttentionShape&, const AttentionWeights<T>&, const AttentionTape<T>&,
+                     int first_row, int map_rows, int count, int maps, T* rows);
     /// Attention in tiles is of float32 numbers; where every result is rounded, the probabilities are results
     /// and are kept.
     bool can_tile(int d_head) const {

@@ -5,6 +5,7 @@
 
 #include "core/backend/cuda/launch/warp.h"
 #include "core/backend/cuda/ops/each.h"
+#include "core/backend/row/soft_cap.h"
 #include "core/backend/row/softmax.h"
 
 #include <algorithm>
@@ -68,6 +69,49 @@ __global__ void softmax_project_kernel(int count, MapRows map, int maps, const T
     for (int k = length + Warp<T>::lane(); k < map.n; k += 32) g[k] = 0;
 }
 
+/// Scores that are not scaled yet, capped in place and kept.
+template <class T>
+struct CapScores {
+    T cap;
+    const T* scale;
+    T *scores, *capped;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
+        row::soft_cap<Serial<T>>(1, cap / *scale, scores + i);
+        capped[i] = scores[i];
+    }
+};
+
+/// The derivative of the cap. Row i of `rows`, n entries each, is of the row of `capped` that
+/// softmax_project_kernel() reads; entries that the mask hides are zero there, or never read.
+template <class T>
+struct ThroughCap {
+    T cap;
+    const T* scale;
+    MapRows map;
+    int maps;
+    const T* capped;
+    T* rows;
+    NORMSCOPE_SHARED_CODE void operator()(std::size_t at) const {
+        const auto n = static_cast<std::size_t>(map.n);
+        const int i = static_cast<int>(at / n), key = static_cast<int>(at % n);
+        if (key >= map.length(i)) return;
+        const std::size_t row = static_cast<std::size_t>(i / map.rows % maps) * n +
+                                static_cast<std::size_t>(map.first + i % map.rows);
+        row::soft_cap_derivative<Serial<T>>(1, cap / *scale, capped + row * n + key, rows + at, rows + at);
+    }
+};
+
+template <class T>
+void CudaLayerOps<T>::through_cap(const AttentionShape& shape, const AttentionWeights<T>& w,
+                                  const AttentionTape<T>& tape, int first_row, int map_rows, int count,
+                                  int maps, T* rows) {
+    if (!tape.capped) return;
+    each("attention_soft_cap_vjp", area(count, shape.n),
+         ThroughCap<T>{static_cast<T>(shape.soft_cap), w.scale,
+                       MapRows{map_rows, first_row, shape.n, shape.causal}, maps, tape.capped, rows});
+    round_low(area(count, shape.n), rows);
+}
+
 template <class T>
 void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences, const AttentionWeights<T>& w,
                                      const AttentionTape<T>& tape) {
@@ -83,6 +127,12 @@ void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences,
                         {tape.probabilities + s.map(h), n, s.next_map()},
                         sequences});
     const int rows = sequences * s.heads * n;
+    if (tape.capped) {
+        each("attention_soft_cap", area(rows, n),
+             CapScores<T>{static_cast<T>(shape.soft_cap), w.scale, tape.probabilities, tape.capped});
+        round_low(area(rows, n), tape.probabilities);
+        round_low(area(rows, n), tape.capped);
+    }
     run("softmax", softmax_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows,
         MapRows{n, 0, n, shape.causal}, w.scale, tape.probabilities);
     round_pure(area(rows, n), tape.probabilities);
@@ -119,6 +169,7 @@ void CudaLayerOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int
         run("softmax_project", softmax_project_kernel<T>, one_warp_each(area(maps, n)), maps * n,
             MapRows{n, 0, n, shape.causal}, maps, w.scale, tape.probabilities, ds);
         round_pure(static_cast<std::size_t>(maps) * s.map(), ds);
+        through_cap(shape, w, tape, 0, n, maps * n, maps, ds);
         for (int h = 0; h < s.heads; ++h) {
             const Operand<const T> scores{ds + s.map(h), n, s.next_map()};
             gemm_.multiply({Form::Nn,
@@ -194,6 +245,7 @@ void CudaLayerOps<T>::stored_jvp(const AttentionShape& shape, int first_token, i
                             T(1)});
         }
         const int map_rows = count * s.heads * m;
+        through_cap(shape, w, tape, first_token, m, map_rows, s.heads, scores);
         run("softmax_project", softmax_project_kernel<T>, one_warp_each(static_cast<std::size_t>(map_rows)),
             map_rows, MapRows{m, first_token, n, shape.causal}, s.heads, w.scale, tape.probabilities, scores);
         round_pure(area(map_rows, n), scores);
