@@ -4,6 +4,7 @@
 #include "app/lab/claims_check.h"
 #include "app/lab/files/file_calls.h"
 #include "app/lab/gallery_runs.h"
+#include "app/lab/healthy_reference.h"
 #include "app/lab/notes.h"
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
@@ -48,7 +49,8 @@ Lab::Lab(Options options, QObject* parent)
       training_(std::make_unique<TrainingControl>(*state_, *edits_, *devices_)),
       forks_(std::make_unique<Forks>(*state_, *edits_, *training_)),
       remedies_(std::make_unique<Remedies>(*state_, *edits_, *training_, *forks_)),
-      view_(std::make_unique<LabView>(*state_)),
+      healthy_(std::make_unique<HealthyReference>(*state_)),
+      view_(std::make_unique<LabView>(*state_, *healthy_)),
       measurement_(std::make_unique<Measurement>(*state_)),
       notes_(std::make_unique<Notes>(*state_)),
       session_(std::make_unique<LabSession>(

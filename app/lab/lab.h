@@ -31,6 +31,7 @@ namespace normscope::app {
 class ClaimsCheck;
 class Edits;
 class GalleryRuns;
+class HealthyReference;
 class LabState;
 class Notes;
 class Outlines;
@@ -72,6 +73,7 @@ class Lab : public QObject {
     /// Of a step that was not sampled.
     Measurement& measurement() const { return *measurement_; }
     Notes& notes() const { return *notes_; }
+    HealthyReference& healthy() const { return *healthy_; }
     LabSession& session() const { return *session_; }
     Recordings& recordings() const { return *recordings_; }
     /// Of runs that other processes write.
@@ -126,6 +128,7 @@ class Lab : public QObject {
     std::unique_ptr<TrainingControl> training_;
     std::unique_ptr<Forks> forks_;
     std::unique_ptr<Remedies> remedies_;
+    std::unique_ptr<HealthyReference> healthy_;
     std::unique_ptr<LabView> view_;
     std::unique_ptr<Measurement> measurement_;
     std::unique_ptr<Notes> notes_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/lab_view.h"
 
+#include "app/lab/healthy_reference.h"
 #include "app/lab/state/lab_state.h"
 #include "widgets/figures/groups/grouped_figure.h"
 #include "widgets/figures/panels/panel_registry.h"
@@ -23,7 +24,7 @@ std::vector<T> chosen(const std::vector<T>& all, const std::vector<std::size_t>&
 
 }  // namespace
 
-LabView::LabView(LabState& state) : state_(state) {}
+LabView::LabView(LabState& state, const HealthyReference& healthy) : state_(state), healthy_(healthy) {}
 
 qint64 LabView::step() const {
     return state_.shown.step;
@@ -114,6 +115,7 @@ widgets::PanelInput LabView::panelInput(const std::string& panel,
     input.selected_layer = state_.shown.layer;
     input.selected_head = state_.shown.head;
     input.options = options;
+    input.healthy = healthy_.band();
     return input;
 }
 
@@ -161,6 +163,7 @@ widgets::FigureKey LabView::figureKey(const std::string& panel, const widgets::P
         for (std::size_t i = 0; i < state_.now.runs.size(); ++i) key.group_of.push_back(grouped.groupOf(i));
         key.selected_run = state_.now.selected;
     }
+    key.healthy = healthy_.version();
     if (!key.exploring) key.scale = scales_.version(key);
     return key;
 }

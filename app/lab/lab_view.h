@@ -18,6 +18,7 @@
 
 namespace normscope::app {
 
+class HealthyReference;
 class LabState;
 
 /// What of the runs is shown: the step, the selected layer and head, the groups of seeds, and the panels'
@@ -27,7 +28,7 @@ class LabView : public QObject {
   public:
     static constexpr qint64 kNewest = ShownPosition::kNewest;
 
-    explicit LabView(LabState& state);
+    LabView(LabState& state, const HealthyReference& healthy);
 
     qint64 step() const;  ///< scrubbed step; kNewest follows the run
     void setStep(qint64 step);
@@ -76,6 +77,7 @@ class LabView : public QObject {
         bool operator==(const GroupedRun&) const = default;
     };
     LabState& state_;
+    const HealthyReference& healthy_;
     mutable std::optional<std::vector<GroupedRun>> grouped_runs_;
     mutable widgets::RunGroups groups_;
     mutable RunScales scales_;

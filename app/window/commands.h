@@ -37,6 +37,8 @@ enum class Command {
     Compare,
     AddSeeds,
     GroupSeeds,
+    HealthyRuns,
+    NoHealthyRuns,
     Pin,
     Fork,
     Rename,

@@ -228,8 +228,9 @@ void MainWindow::buildCommands() {
     });
     connect(runs_, &RunsController::runMenuRequested, this, [this](const QPoint& at) {
         QMenu menu(this);
-        commands_->addTo(menu, {Pin, Fork, Resume, Watch, RaiseEps, ProbeCosts, AddSeeds, GroupSeeds, Rename,
-                                RemoveRun, CopyExperiment, PasteExperiment, PasteAsRun});
+        commands_->addTo(menu,
+                         {Pin, Fork, Resume, Watch, RaiseEps, ProbeCosts, AddSeeds, GroupSeeds, HealthyRuns,
+                          NoHealthyRuns, Rename, RemoveRun, CopyExperiment, PasteExperiment, PasteAsRun});
         menu.exec(at);
     });
     const auto enableStory = [this](bool shown) {

@@ -2,6 +2,7 @@
 #include "core/findings/healthy_band.h"
 
 #include "core/base/error.h"
+#include "core/base/nan.h"
 #include "core/base/statistics.h"
 #include "core/findings/place_words.h"
 
@@ -230,6 +231,28 @@ std::optional<OutsideBand> HealthyBand::first_outside(const Band& band, const Ru
         if (furthest) return furthest;
     }
     return std::nullopt;
+}
+
+std::optional<HealthyBand::Range> HealthyBand::range(std::int64_t step, const std::string& series) const {
+    for (const Band* band : {&probes_, &loss_}) {
+        const auto at = band->at.find(step);
+        if (at == band->at.end()) continue;
+        const auto numbers = at->second.find(series);
+        if (numbers == at->second.end()) continue;
+        Range range;
+        for (const Number& number : numbers->second) {
+            range.low.push_back(number.usable ? number.plain.low : kNaN);
+            range.high.push_back(number.usable ? number.plain.high : kNaN);
+        }
+        return range;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::int64_t> HealthyBand::common_steps() const {
+    std::vector<std::int64_t> steps;
+    for (const auto& [step, series] : probes_.at) steps.push_back(step);
+    return steps;
 }
 
 std::size_t HealthyBand::compared(const RunData& run) const {

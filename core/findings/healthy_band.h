@@ -59,6 +59,14 @@ class HealthyBand {
     std::optional<OutsideBand> outside(const RunData& run) const { return first_outside(probes_, run); }
     /// The same of the loss.
     std::optional<OutsideBand> loss_outside(const RunData& run) const { return first_outside(loss_, run); }
+    /// Of one series at a step, entry by entry; NaN where an entry is not compared.
+    struct Range {
+        std::vector<double> low, high;  ///< 10 % and 90 % of the healthy runs
+    };
+    /// `series` as in OutsideBand; nullopt where the healthy runs have none of it at that step.
+    std::optional<Range> range(std::int64_t step, const std::string& series) const;
+    /// The steps that all healthy runs have.
+    std::vector<std::int64_t> common_steps() const;
     /// Steps of a run that were compared.
     std::size_t compared(const RunData& run) const;
 

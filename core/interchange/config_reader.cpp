@@ -193,7 +193,9 @@ void ConfigReader::only(const std::string& key, const json& allowed) {
 }
 
 void ConfigReader::reject(const std::string& key, const std::string& allowed) const {
-    reject(key, json_text(object_.at(key)) + " cannot be expressed", allowed);
+    const auto found = object_.find(key);
+    // A default may be what cannot be expressed.
+    reject(key, found == object_.end() ? "is missing" : json_text(*found) + " cannot be expressed", allowed);
 }
 
 void ConfigReader::reject(const std::string& key, const std::string& what, const std::string& allowed) const {

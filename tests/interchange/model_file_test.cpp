@@ -178,6 +178,8 @@ class ModelFileTest : public QObject {
         QVERIFY(QString::fromStdString(sample::rejected_with(with_config(sample::gpt_j(), R"("rotary_dim":2)",
                                                                          R"("rotary_dim":3)")))
                     .contains("rotary_dim"));
+        const ModelFile unstated = with_config(sample::gpt_j(), R"("rotary_dim":2,)", "");
+        QVERIFY(QString::fromStdString(sample::rejected_with(unstated)).contains("rotary_dim: is missing"));
     }
 
     void visionTransformers() {

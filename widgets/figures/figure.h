@@ -92,7 +92,8 @@ struct Band {
     bool is_error = false;  ///< shows the y_error of a curve; card and CSV list it with the curve
     bool is_spread =
         false;  ///< of a group's runs about the curve of the same name; the CSV lists it with the curve
-    bool aged = false;  ///< as of a curve
+    bool aged = false;          ///< as of a curve
+    bool is_reference = false;  ///< of other runs than those drawn: grey, of no run
 };
 
 /// Lollipops: a stem from the base to each value.

@@ -180,7 +180,7 @@ void addCurve(const Plot& plot, std::size_t index, const RenderStyle& style, Pix
 
 void addBand(const Band& band, const RenderStyle& style, PlotLayout& layout) {
     const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
-    QColor colour = style.theme.colour(band.role);
+    QColor colour = band.is_reference ? style.theme.ghost : style.theme.colour(band.role);
     colour.setAlphaF(
         static_cast<float>(std::clamp(band.strength, 0.0, 1.0) * (band.aged ? kAgedStrength : 1)));
     QPolygonF upper, lower;

@@ -348,7 +348,8 @@ std::vector<HoverLine> hoverLines(const Figure& figure, const HoverPoint& point)
         // Narrower than the shown digits: one value suffices.
         if (numberText(*low) == numberText(*high))
             range = QStringLiteral("± %1").arg(numberText((*high - *low) / 2, 2));
-        lines.push_back({band.name + QStringLiteral("  ") + range, band.role});
+        lines.push_back({band.name + QStringLiteral("  ") + range,
+                         band.is_reference ? std::nullopt : std::optional(band.role)});
     }
     if (all && main) addRatios(values, lines);
     return lines;

@@ -5,12 +5,9 @@
 #include "core/base/number_text.h"
 #include "core/base/strict_json.h"
 #include "core/findings/healthy_band.h"
-#include "core/session/session.h"
+#include "core/findings/healthy_runs.h"
 #include "core/sweep/statistics/interval.h"
 
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -18,7 +15,6 @@ namespace normscope::app {
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 struct BandOptions {
@@ -26,47 +22,6 @@ struct BandOptions {
     double rate = 0.05;
     bool json = false;
 };
-
-/// Files as they are; of a folder all sessions and recordings in it and below, in the order of their paths.
-std::vector<std::string> files_of(const std::vector<std::string>& paths) {
-    std::vector<std::string> files;
-    for (const std::string& path : paths) {
-        std::error_code error;
-        if (!fs::is_directory(path, error)) {
-            files.push_back(path);
-            continue;
-        }
-        std::vector<std::string> inside;
-        for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
-            const std::string name = entry.path().filename().string();
-            const bool checkpoint = name.find(".ckpt.") != std::string::npos;
-            if (entry.is_regular_file(error) && entry.path().extension() == ".h5" && !checkpoint)
-                inside.push_back(entry.path().string());
-        }
-        if (inside.empty()) throw InputError(path, "holds no recording", "a folder with .h5 files");
-        std::sort(inside.begin(), inside.end());
-        files.insert(files.end(), inside.begin(), inside.end());
-    }
-    return files;
-}
-
-struct NamedRun {
-    std::string where;  ///< its file, and its id where that has several
-    RunData run;
-};
-
-std::vector<NamedRun> runs_of(const std::vector<std::string>& paths) {
-    std::vector<NamedRun> runs;
-    for (const std::string& file : files_of(paths)) {
-        Session session = open_session(file);
-        const bool several = session.runs.size() > 1;
-        for (RunData& run : session.runs) {
-            std::string where = several ? file + " " + run.id : file;
-            runs.push_back({std::move(where), std::move(run)});
-        }
-    }
-    return runs;
-}
 
 ordered_json outside_json(const std::optional<OutsideBand>& outside) {
     if (!outside) return nullptr;
@@ -83,14 +38,7 @@ std::string outside_text(const OutsideBand& outside) {
 }
 
 int run_bands(const BandOptions& options) {
-    std::vector<RunData> healthy;
-    for (NamedRun& named : runs_of(options.healthy)) {
-        if (named.run.outcome.state != RunState::Finished)
-            throw InputError(named.where, std::string("is ") + run_state_word(named.run.outcome.state),
-                             "healthy runs that finished");
-        healthy.push_back(std::move(named.run));
-    }
-    const HealthyBand band(healthy, options.rate);
+    const HealthyBand band(healthy_runs(options.healthy), options.rate);
     const std::string shares = number_text(100 * band.false_alarm_rate()) + " %";
     ordered_json json{{"version", 1},
                       {"healthy_runs", band.runs()},
@@ -104,7 +52,7 @@ int run_bands(const BandOptions& options) {
                   << " would be outside\n";
     std::vector<double> leads;
     std::size_t outside = 0;
-    const std::vector<NamedRun> judged = runs_of(options.runs);
+    const std::vector<NamedRun> judged = runs_of_files(options.runs);
     for (const auto& [where, run] : judged) {
         if (band.compared(run) == 0)
             throw InputError(where, "has no step in common with the healthy runs", "runs of the same steps");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/files/io_worker.h"
 
+#include "core/base/error.h"
+#include "core/findings/healthy_runs.h"
 #include "core/run/checkpoints/resume.h"
 #include "core/session/checkpoint.h"
 #include "core/session/describe.h"
@@ -263,6 +265,21 @@ void IoWorker::importModel(quint64 token, const QString& path) {
     ImportedModelPtr model;
     guarded([&] { model = std::make_shared<const ImportedModel>(import_model(path.toStdString())); });
     Q_EMIT modelImported(token, path, model);
+}
+
+void IoWorker::readHealthy(quint64 token, const QString& folder, double rate) {
+    HealthyBandPtr band;
+    guarded([&] {
+        try {
+            band = std::make_shared<const HealthyBand>(healthy_runs({folder.toStdString()}), rate);
+        } catch (const InputError& error) {
+            // Of too few runs the line names no file.
+            const std::string line = error.what();
+            throw line.starts_with(folder.toStdString()) ? error
+                                                         : InputError(folder.toStdString() + ": " + line);
+        }
+    });
+    Q_EMIT healthyRead(token, folder, band);
 }
 
 void IoWorker::loadCheckpoint(quint64 token, const CheckpointSource& source) {

@@ -4,6 +4,7 @@
 #include "app/lab/engine/frame.h"
 #include "app/lab/engine/lab_run.h"
 #include "app/lab/engine/measure_request.h"
+#include "core/findings/healthy_band.h"
 #include "core/interchange/model_file.h"
 #include "core/run/recording.h"
 #include "core/run/recording_queue.h"
@@ -57,6 +58,8 @@ struct OpenedSession {
     std::map<std::string, StartWeightsPtr> weights;  ///< of the runs with given start weights
 };
 using OpenedSessionPtr = std::shared_ptr<const OpenedSession>;
+
+using HealthyBandPtr = std::shared_ptr<const HealthyBand>;
 
 using ImportedModelPtr = std::shared_ptr<const ImportedModel>;
 
@@ -185,6 +188,8 @@ class IoWorker : public QObject {
     void fetchCheckpoints(const normscope::app::MeasureRequestPtr& request);
     /// Reads another program's model; may take long for files of gigabytes.
     void importModel(quint64 token, const QString& path);
+    /// Reads the healthy runs of a folder and makes their band; seconds for hundreds of runs.
+    void readHealthy(quint64 token, const QString& folder, double rate);
 
   Q_SIGNALS:
     void problem(const QString& message);
@@ -208,6 +213,8 @@ class IoWorker : public QObject {
     void runsRestored(quint64 token, const normscope::app::RestoredRunsPtr& runs);
     /// Null where it cannot be read; the reason was sent by problem().
     void modelImported(quint64 token, const QString& path, const normscope::app::ImportedModelPtr& model);
+    /// Null where there is no band; the reason was sent by problem().
+    void healthyRead(quint64 token, const QString& folder, const normscope::app::HealthyBandPtr& band);
     /// Null where it cannot be read; the reason was sent by problem().
     void checkpointLoaded(quint64 token, const normscope::app::CheckpointPtr& checkpoint);
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
@@ -262,6 +269,7 @@ Q_DECLARE_METATYPE(normscope::widgets::RecordingCurve)
 Q_DECLARE_METATYPE(normscope::app::RecoveredRun)
 Q_DECLARE_METATYPE(normscope::app::OpenedSessionPtr)
 Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
+Q_DECLARE_METATYPE(normscope::app::HealthyBandPtr)
 Q_DECLARE_METATYPE(normscope::app::SaveRequest)
 Q_DECLARE_METATYPE(normscope::app::RemainderReplyPtr)
 Q_DECLARE_METATYPE(normscope::app::FollowReplyPtr)

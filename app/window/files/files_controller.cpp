@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/files/files_controller.h"
 
+#include "app/lab/healthy_reference.h"
 #include "app/lab/lab.h"
 #include "core/interchange/model_folder.h"
 #include "widgets/common/banner.h"
@@ -43,6 +44,9 @@ FilesController::FilesController(Lab& lab, widgets::Banner& banner, ViewText vie
     : QObject(window), lab_(lab), banner_(banner), view_(std::move(view)), window_(window) {
     connect(&lab_.session(), &LabSession::opened, this, &FilesController::applyOpened);
     connect(&lab_.session(), &LabSession::saved, this, &FilesController::applySaved);
+    connect(&lab_.healthy(), &HealthyReference::changed, this, [this] {
+        if (lab_.healthy().band()) banner_.showMessage(tr("Band of %1").arg(lab_.healthy().description()));
+    });
     connect(&lab_.session(), &LabSession::savingFailed, this,
             [this](quint64 token) { after_saving_.erase(token); });
 }
@@ -120,6 +124,23 @@ void FilesController::importModel() {
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
     lab_.runs().importModel(path);
+}
+
+void FilesController::chooseHealthyRuns() {
+    widgets::Settings settings;
+    const QString folder = QFileDialog::getExistingDirectory(
+        window_, tr("Healthy runs: the folder of their recordings"), settings.lastFolder());
+    if (folder.isEmpty()) return;
+    settings.setLastFolder(folder);
+    lab_.healthy().read(folder);
+    banner_.showMessage(tr("Reading the runs of %1").arg(folder));
+}
+
+void FilesController::removeHealthyRuns() {
+    const bool any = lab_.healthy().band() || lab_.healthy().reading();
+    lab_.healthy().remove();
+    banner_.showMessage(any ? tr("The band of healthy runs was removed")
+                            : tr("There is no band of healthy runs"));
 }
 
 void FilesController::newComparison() {

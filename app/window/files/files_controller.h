@@ -42,6 +42,9 @@ class FilesController : public QObject {
     void save();
     void saveAs();
     void importModel();
+    /// Asks for the folder of runs that learned, whose band is drawn behind the figures.
+    void chooseHealthyRuns();
+    void removeHealthyRuns();
     void newComparison();
     /// Calls `then` at once if nothing would be lost; else asks: save first, discard, or cancel.
     void leaving(const QString& title, std::function<void()> then);

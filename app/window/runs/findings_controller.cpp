@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/runs/findings_controller.h"
 
+#include "app/lab/healthy_reference.h"
 #include "app/lab/lab.h"
 #include "app/window/runs/group_summary.h"
 #include "core/base/number_text.h"
@@ -74,6 +75,15 @@ struct Inputs {
         : growth(lab.view().panelInput("growth", {})), gradients(lab.view().panelInput("gradients", {})) {}
 };
 
+widgets::BandNumber ofHealthyRuns(const HealthyReference& healthy, const HealthyReference::Verdict& verdict) {
+    const auto& since = verdict.outside_since;
+    return {since ? FindingsController::tr("step %1").arg(*since) : FindingsController::tr("inside"),
+            {},
+            since ? FindingsController::tr("outside since") : FindingsController::tr("healthy band"),
+            FindingsController::tr("%1 healthy runs").arg(healthy.band()->runs()),
+            verdict.sentence};
+}
+
 widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t group) {
     const std::size_t run = lab.view().groups().groups[group].members.front();
     const RunData& data = *lab.comparison().runs[run].data;
@@ -85,6 +95,10 @@ widgets::ColumnContent ofRun(const Lab& lab, const Inputs& inputs, std::size_t g
     QStringList sentences;
     for (const Finding& finding : findings(data, lab.comparison().exploring() ? 0 : lab.view().step()))
         sentences << QString::fromStdString(finding.text);
+    if (const auto verdict = lab.healthy().verdict(lab.comparison().runs[run])) {
+        content.numbers.push_back(ofHealthyRuns(lab.healthy(), *verdict));
+        sentences << verdict->sentence;
+    }
     content.findings = sentences.join(u'\n');
     return content;
 }
@@ -178,6 +192,7 @@ FindingsController::FindingsController(Lab& lab, QWidget* parent)
     connect(&lab, &Lab::runsChanged, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab, &Lab::viewChanged, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab, &Lab::dataChanged, band_, &widgets::FindingsBand::refreshLater);
+    connect(&lab.healthy(), &HealthyReference::changed, band_, &widgets::FindingsBand::refreshLater);
     connect(&lab.remedies(), &Remedies::changed, band_, &widgets::FindingsBand::refreshLater);
     connect(band_, &widgets::FindingsBand::draftsRequested, &lab.remedies(), &Remedies::draft);
     connect(band_, &widgets::FindingsBand::tryRequested, &lab,

@@ -2,6 +2,7 @@
 // Every request that there is, its replies in every order: in time, late, twice, backwards, failed, in a
 // drag, after an undo, after another session took the place of the one that asked. Nothing is lost, nothing
 // lands in another session, and no request waits for ever.
+#include "app/lab/healthy_reference.h"
 #include "core/interchange/model_file.h"
 #include "core/session/session.h"
 #include "lab_bench.h"
@@ -212,6 +213,10 @@ const std::vector<Request>& requests() {
         {"import", &Files::trained, [](Bench& b, const Files& f) { b.lab->runs().importModel(f.model); }},
         {"import, missing", &Files::trained,
          [](Bench& b, const Files& f) { b.lab->runs().importModel(f.missing("none.safetensors")); }},
+        {"healthy runs, missing", &Files::trained,
+         [](Bench& b, const Files& f) { b.lab->healthy().read(f.missing("none")); }},
+        {"healthy runs, too few", &Files::trained,
+         [](Bench& b, const Files& f) { b.lab->healthy().read(f.recordings[0]); }},
         {"restore", &Files::trained,
          [](Bench& b, const Files& f) { b.lab->session().restore(f.kept, f.missing("none.h5")); }, true},
         {"keep window", &Files::trained,

@@ -158,6 +158,8 @@ class Grouper {
     void regroup(Plot& plot) {
         std::vector<Curve> medians;
         std::vector<Band> bands;
+        std::copy_if(plot.bands.begin(), plot.bands.end(), std::back_inserter(bands),
+                     [](const Band& band) { return band.is_reference; });
         for (Series& series : seriesOf(plot)) {
             const RunGroup& group = by_.groups[series.group];
             const auto step = ofOneStep(series);

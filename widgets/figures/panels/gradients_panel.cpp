@@ -116,7 +116,7 @@ Figure buildGradients(const PanelInput& input) {
         drawOverSteps(figure, input, probe, profile);
         return figure;
     }
-    drawOverDepth(figure, input, probe, profile);
+    drawOverDepth(figure, input, probe, profile, quantity == "tokens" ? "median_token" : quantity);
     if (figure.plots.empty()) return figure;
     QStringList parts;
     std::vector<Chip> ratios;

@@ -181,7 +181,7 @@ Figure buildGrowth(const PanelInput& input) {
         drawOverSteps(figure, input, panel.probes.front(), profile);
         return figure;
     }
-    drawOverDepth(figure, input, panel.probes.front(), profile);
+    drawOverDepth(figure, input, panel.probes.front(), profile, relative ? std::string() : array);
     if (figure.plots.empty()) return figure;
     summarise(figure);
     std::string bound = options.at("bound") == "off" ? "" : quantity.bound;

@@ -105,7 +105,7 @@ Figure buildProfile(const ProfilePanel& panel, const PanelInput& input) {
     if (over_steps) {
         drawOverSteps(figure, input, probe, profile);
     } else {
-        drawOverDepth(figure, input, probe, profile);
+        drawOverDepth(figure, input, probe, profile, quantity->array);
         QStringList parts;
         for (const ShownSample& shown : shownSamples(input, probe)) {
             const auto measured = profile(*shown.sample);

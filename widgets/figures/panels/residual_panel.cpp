@@ -64,7 +64,7 @@ Figure buildResidual(const PanelInput& input) {
     if (over_steps) {
         drawOverSteps(figure, input, panel.probes.front(), profile);
     } else {
-        drawOverDepth(figure, input, panel.probes.front(), profile);
+        drawOverDepth(figure, input, panel.probes.front(), profile, array);
         QStringList parts;
         for (const ShownSample& shown : shownSamples(input, panel.probes.front()))
             if (shown.own())

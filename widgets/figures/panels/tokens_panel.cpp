@@ -76,7 +76,7 @@ Figure buildTokens(const PanelInput& input) {
     if (over_steps)
         drawOverSteps(figure, input, panel.probes.front(), profile);
     else
-        drawOverDepth(figure, input, panel.probes.front(), profile);
+        drawOverDepth(figure, input, panel.probes.front(), profile, array);
     if (array == "similarity") {  // passes through 0: no logarithm and no ratio
         if (!over_steps && figure.plots.size() > 1) figure.plots.resize(1);
         for (Plot& plot : figure.plots) plot.y.scale = Scale::Linear;

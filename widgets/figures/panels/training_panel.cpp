@@ -3,6 +3,7 @@
 
 #include "core/session/outline.h"
 #include "core/train/verdict.h"
+#include "widgets/figures/parts/healthy_range.h"
 #include "widgets/figures/parts/knob_flags.h"
 #include "widgets/figures/parts/panel_text.h"
 #include "widgets/figures/parts/recipe_facts.h"
@@ -346,6 +347,7 @@ Figure buildTraining(const PanelInput& input) {
                 plot.curves.push_back(std::move(held_out));
             }
     }
+    if (!plot.curves.empty()) addHealthySteps(plot, input, column);
     plot.x.label = "step";
     plot.x.integers = true;
     plot.x.scale = Scale::Log1p;

@@ -4,6 +4,7 @@
 #include "widgets/figures/parts/comparison.h"
 #include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/error_band.h"
+#include "widgets/figures/parts/healthy_range.h"
 #include "widgets/figures/parts/panel_text.h"
 
 #include <algorithm>
@@ -163,7 +164,7 @@ void addRunTexts(Plot& plot, const std::vector<Chip>& texts) {
 }
 
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
-                   const ProfileOf& profile) {
+                   const ProfileOf& profile, const std::string& array) {
     const auto samples = shownSamples(input, probe);
     std::vector<bool> drawn(input.runs.size(), false);
     Plot plot;
@@ -191,6 +192,7 @@ void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& p
         }
         plot.curves.push_back(std::move(curve));
     }
+    if (!array.empty()) addHealthyRange(plot, input, probe, array, profile);
     plot.x = depthAxis(depth);
     markBadLayers(plot, input);
     figure.quantity_in_header = true;

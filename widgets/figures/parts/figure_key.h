@@ -35,6 +35,7 @@ struct FigureKey {
     int selected_layer = -1, selected_head = -1;
     std::vector<std::size_t> group_of = {};  ///< by run; empty: no groups
     int selected_run = -1;                   ///< of groups, one run of which may be shown
+    std::size_t healthy = 0;                 ///< version of the band of healthy runs
     std::size_t scale = 0;                   ///< version of the range over the whole run
 
     bool operator==(const FigureKey&) const = default;

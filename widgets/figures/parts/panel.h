@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace normscope {
+class HealthyBand;
+}
+
 namespace normscope::widgets {
 
 /// The switches of a panel, by key. Plain text, for session files and the command line.
@@ -30,9 +34,10 @@ struct PanelInput {
         std::numeric_limits<std::int64_t>::max();  ///< the samples of exactly this step; max = the newest
     bool exploring = false;                        ///< not trained: everything is at step 0
     QString hint;  ///< text of the Loss panel before the first step ("Space trains both, about 12 s")
-    int selected_layer = -1;  ///< from 0; -1 = none
-    int selected_head = -1;   ///< from 0; -1 = none
-    PanelOptions options;     ///< missing keys take their default
+    int selected_layer = -1;               ///< from 0; -1 = none
+    int selected_head = -1;                ///< from 0; -1 = none
+    PanelOptions options;                  ///< missing keys take their default
+    const HealthyBand* healthy = nullptr;  ///< drawn behind the runs; null = none
 
     std::int64_t shownStep() const { return exploring ? 0 : step; }
 };
