@@ -134,6 +134,12 @@ void name_what_is_not_compared(const RunData& a, const RunData& b, std::vector<s
     };
     alone(a, b, "A");
     alone(b, a, "B");
+    if (a.external() != b.external())
+        to.push_back(std::string("the batch: probes of ")
+                         .append(a.external() ? "A" : "B")
+                         .append(" are of its training batches, those of the other of held-out ones; what "
+                                 "depends on the size "
+                                 "of a batch (variance, gradients of hidden states) is left"));
     const Recipe *of_a = a.recipe.get(), *of_b = b.recipe.get();
     if (of_a && of_b && of_a->stack.depth != of_b->stack.depth) {
         const auto [both, deeper] = std::minmax(of_a->stack.depth, of_b->stack.depth);
@@ -198,12 +204,17 @@ RunDifference difference_of(const RunData& a, const RunData& b, double tolerance
         if (!result.first || !result.first_bit) {
             StepComparison here(a, b, step, tolerance, result);
             here.batches(row_a, row_b);
-            for (const char* quantity : {"rms", "ma", "var"})
+            // Two numbers depend on the size of the batch: the variance, which divides by one less than its
+            // entries, and the gradients of hidden states, which share the mean of its losses.
+            const bool same_batches = a.external() == b.external();
+            for (const char* quantity : {"rms", "ma"})
                 here.array("growth", quantity, false, state_words, true);
+            if (same_batches) here.array("growth", "var", false, state_words, true);
             here.column("loss", row_a, row_b, "loss");
-            here.array(
-                "gradients", "hidden", true, [](std::size_t k) { return "gradient at " + state_words(k); },
-                true);
+            if (same_batches)
+                here.array(
+                    "gradients", "hidden", true,
+                    [](std::size_t k) { return "gradient at " + state_words(k); }, true);
             here.array(
                 "gradients", "params", true,
                 [](std::size_t i) { return "gradient of the parameters of " + layer_words(i); }, false);

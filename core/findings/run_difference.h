@@ -44,11 +44,12 @@ struct RunDifference {
 /// The relative difference that rounding may cause in the precision of these runs: the wider of the two.
 double rounding_tolerance(const RunData& a, const RunData& b);
 
-/// Compares two runs step by step. Within a step: the batch (its hash; not of runs of different programs),
-/// the hidden states from the embedding on, the loss, the gradients from the last hidden state back, those of
-/// the parameters, the updates. In gradients, which cancel, ten times the tolerance counts as rounding, in
-/// updates a thousand times. What a step was not sampled for is skipped. Runs of another depth are compared
-/// in the layers that both have.
+/// Compares two runs step by step. Within a step: the batch (its hash; not of runs of different programs,
+/// whose probes read different batches: there what depends on their size is not compared), the hidden states
+/// from the embedding on, the loss, the gradients from the last hidden state back, those of the parameters,
+/// the updates. In gradients, which cancel, ten times the tolerance counts as rounding, in updates a thousand
+/// times. What a step was not sampled for is skipped. Runs of another depth are compared in the layers that
+/// both have.
 RunDifference difference_of(const RunData& a, const RunData& b, double tolerance);
 
 }  // namespace normscope

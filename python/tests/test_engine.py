@@ -73,6 +73,46 @@ def test_the_engine_measures_the_same(tmp_path, dtype, tolerance):
             assert theirs[place] == pytest.approx(ours[place], rel=tolerance), place
 
 
+@pytest.mark.parametrize("changed", [None, 2])
+def test_diff_of_a_recording_and_a_run_of_the_engine(tmp_path, changed):
+    """The same weights on the same sequence: equal but for rounding; with one layer's weights changed, from there on."""
+    import json
+
+    model = Model(context=16)
+    ids = torch.randint(0, 23, (17,))
+    # One sequence for training and the same one held out, so that both programs read the same batches.
+    np.concatenate([ids.numpy()] * 2).astype("<u2").tofile(tmp_path / "tokens.bin")
+    tokens, targets = ids[None, :-1].repeat(2, 1), ids[None, 1:].repeat(2, 1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0)
+    with normscope.record(model, tmp_path / "theirs.h5", optimizer=optimizer, probes="full", every=1) as recorder:
+        folder = recorder.snapshot(tmp_path / "snapshot")
+        if changed:
+            with torch.no_grad():
+                next(p for n, p in model.named_parameters() if f"h.{changed - 1}.mlp.c_proj.weight" in n).mul_(1.01)
+        for _ in range(20):
+            _, loss = model(tokens, targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            recorder.step(loss)
+    recipe, weights = tmp_path / "r.json", tmp_path / "w.h5"
+    run_cli("import", os.path.join(folder, "model.safetensors"), "--recipe", recipe, "--weights", weights)
+    settings = {"data.source": "tokens", "data.path": tmp_path / "tokens.bin", "data.held_out": 0.5, "batch": 2, "steps": 20,
+                "optimizer.lr": 1e-3, "optimizer.weight_decay": 0, "optimizer.clip": 0, "optimizer.betas": "[0.9,0.999]",
+                "schedule.warmup": 0, "schedule.lr": "constant"}
+    run_cli("train", recipe, "--weights", weights, "--out", tmp_path / "ours.h5",
+            *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")))
+    found = json.loads(run_cli("diff", tmp_path / "theirs.h5", tmp_path / "ours.h5", "--json"))
+    assert found["steps_compared"] == 20
+    assert any("training batches" in line for line in found["not_compared"]), found["not_compared"]
+    if changed:
+        assert (found["first"]["step"], found["first"]["place"]) == (0, f"layer {changed}, feed-forward map"), found["first"]
+    else:
+        # Rounding grows through training: 1e-6 at once, 1e-5 at the end.
+        assert found["first"] is None or found["first"]["step"] > 0, found["first"]
+        assert abs(found["growth"][0]["loss"]) < 1e-6 and abs(found["growth"][-1]["loss"]) < 1e-4, found["growth"]
+
+
 def test_theta_is_that_of_the_engine(tmp_path):
     from normscope.probes import theta
 

@@ -148,6 +148,14 @@ class RunDifferenceTest : public QObject {
         }();
         QCOMPARE(QString::fromStdString(difference_of(a, b, 1e-6).first->place),
                  QStringLiteral("layer 1, feed-forward map"));
+        // Of batches of different sizes the hidden gradients differ by it alone.
+        b.probes["growth"] = a.probes.at("growth");
+        for (std::size_t step = 0; step < 3; ++step) entry(b, "gradients", step, 1) *= 1.5;
+        const RunDifference mixed = difference_of(a, b, 1e-6);
+        QVERIFY(!mixed.first);
+        QVERIFY(QString::fromStdString(mixed.not_compared.back()).contains("training batches"));
+        b.recipe = Recipe{};
+        QVERIFY(difference_of(a, b, 1e-6).first);
     }
 
     /// Forward through the stack, then the loss, then back.
