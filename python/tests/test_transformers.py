@@ -266,6 +266,7 @@ def test_trainer(tmp_path):
     run = normscope.open(tmp_path / "run.h5")["runs"]["a"]
     assert len(run.steps["loss"]) == 4 and run.recipe["steps"] == 4 and run.probes.growth.samples == 4
     assert np.isfinite(run.steps["lr"]).all() and run.steps["lr"][0] > run.steps["lr"][3]
+    assert run.recipe["optimizer"]["lr"] == 5e-5  # TrainingArguments' default, before the schedule
     assert np.isfinite(run.steps["grad_norm"]).all()
 
 

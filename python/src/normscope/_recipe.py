@@ -219,7 +219,7 @@ def _optimizer(optimizer, unstated):
         unstated.append("learning rates by group; that of the first is recorded")
     settings = {}
     for ours, theirs in (("lr", "lr"), ("eps", "eps"), ("weight_decay", "weight_decay")):
-        value = group.get(theirs)
+        value = group.get("initial_" + theirs, group.get(theirs))  # before a scheduler changed it
         if isinstance(value, (int, float)) and value > 0:
             settings[ours] = float(value)
     settings["weight_decay"] = float(max(g.get("weight_decay", 0.0) or 0.0 for g in optimizer.param_groups))
