@@ -5,6 +5,7 @@
 #include "core/backend/cpu/linear_algebra/svd.h"
 #include "core/base/nan.h"
 #include "core/probe/interface/jackknife.h"
+#include "core/probe/interface/token_labels.h"
 
 #include <algorithm>
 #include <array>
@@ -59,6 +60,7 @@ double median_magnitude(const T* x, std::size_t count, std::vector<T>& buffer) {
 
 struct SequenceNumbers {
     double similarity = kNaN, outlier = kNaN, heaviest = kNaN;
+    std::size_t heaviest_token = 0;
 };
 
 template <class T>
@@ -67,6 +69,7 @@ SequenceNumbers measure(const T* x, int tokens, int width, std::vector<double>& 
     sum.assign(d, 0.0);
     double* of_units = sum.data();
     double norms = 0, heaviest = 0, units = 0;
+    std::size_t heaviest_token = 0;
     T largest = 0;
     for (std::size_t t = 0; t < n; ++t) {
         const T* token = x + t * d;
@@ -79,7 +82,7 @@ SequenceNumbers measure(const T* x, int tokens, int width, std::vector<double>& 
         if (!std::isfinite(squares)) return {};
         const double norm = std::sqrt(squares), inverse = 1 / norm;
         norms += norm;
-        heaviest = std::max(heaviest, norm);
+        if (norm > heaviest) heaviest = norm, heaviest_token = t;
         units += squares * inverse * inverse;  // 1, or NaN for a token of 0, which has no direction
 #pragma omp simd
         for (std::size_t i = 0; i < d; ++i) of_units[i] += static_cast<double>(token[i]) * inverse;
@@ -88,7 +91,8 @@ SequenceNumbers measure(const T* x, int tokens, int width, std::vector<double>& 
     for (double s : sum) together += s * s;
     const double count = static_cast<double>(n);
     return {(together - units) / (count * (count - 1)),
-            static_cast<double>(largest) / median_magnitude(x, n * d, buffer), heaviest / (norms / count)};
+            static_cast<double>(largest) / median_magnitude(x, n * d, buffer), heaviest / (norms / count),
+            heaviest_token};
 }
 
 Averaged mean_of(const std::vector<double>& values) {
@@ -101,6 +105,7 @@ Averaged mean_of(const std::vector<double>& values) {
 
 struct StateNumbers {
     Averaged similarity, rank, outlier, heaviest;
+    double sequence = kNaN, token = kNaN;  ///< of the heaviest token
 };
 
 }  // namespace
@@ -157,17 +162,26 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
         const T* x = states.data();
         std::vector<double> similarity, rank, outlier, heaviest, sum;
         std::vector<T> buffer;
+        StateNumbers& numbers_of_state = of_state[static_cast<std::size_t>(state)];
+        double most = 0;
         for (int b = 0; b < tape.sequences; ++b, x += piece) {
             input.check_cancelled();
             const SequenceNumbers numbers = measure(x, tape.length, d, sum, buffer);
             similarity.push_back(numbers.similarity);
             outlier.push_back(numbers.outlier);
             heaviest.push_back(numbers.heaviest);
+            if (numbers.heaviest > most) {
+                most = numbers.heaviest;
+                numbers_of_state.sequence = b;
+                numbers_of_state.token = static_cast<double>(numbers.heaviest_token);
+            }
             if (b < ranked)
                 rank.push_back(effective_rank(std::vector<double>(x, x + piece).data(), tape.length, d));
         }
-        of_state[static_cast<std::size_t>(state)] = {mean_of(similarity), mean_of(rank), mean_of(outlier),
-                                                     mean_of(heaviest)};
+        numbers_of_state.similarity = mean_of(similarity);
+        numbers_of_state.rank = mean_of(rank);
+        numbers_of_state.outlier = mean_of(outlier);
+        numbers_of_state.heaviest = mean_of(heaviest);
     });
 
     ProbeResult result;
@@ -180,6 +194,16 @@ ProbeResult probe_tokens(ProbeInput<T>& input) {
     add("effective_rank", &StateNumbers::rank);
     add("outlier", &StateNumbers::outlier);
     add("heaviest_norm", &StateNumbers::heaviest);
+    std::vector<double> places;
+    for (const StateNumbers& n : of_state) places.insert(places.end(), {n.sequence, n.token});
+    result.arrays.push_back({"heaviest_place",
+                             {of_state.size(), 2},
+                             std::move(places),
+                             {"hidden_state", "sequence, token"},
+                             "1"});
+    if (input.texts)
+        if (std::vector<std::string> texts = input.texts(); !texts.empty())
+            result.labels[kTokensLabel] = std::move(texts);
     result.labels["effective_rank_sequences"] = {std::to_string(ranked)};
     return result;
 }
@@ -202,6 +226,7 @@ double tokens_operations(const ProbeShape& s) {
 ProbeInfo tokens_probe() {
     const std::vector<Axis> states{axis::hidden_state};
     constexpr unsigned flags = kAveraged | kMayBeNan;
+    static constexpr Axis place{"sequence, token", [](const StackSizes&) { return std::size_t{2}; }};
     return {"tokens",
             "Tokens",
             "(‖Σx̂‖² − n)/(n(n − 1)); exp of the entropy of σ_i/Σσ; max |x| ÷ median |x|",
@@ -215,8 +240,14 @@ ProbeInfo tokens_probe() {
              {"effective_rank", states, "exp of the entropy of the singular values of a sequence's tokens",
               flags},
              {"outlier", states, "max |x| ÷ median |x|", flags},
-             {"heaviest_norm", states, "largest norm of a token ÷ the mean one", flags | kAdded}},
-            {{"effective_rank_sequences", "how many sequences the effective rank is averaged over"}}};
+             {"heaviest_norm", states, "largest norm of a token ÷ the mean one", flags | kAdded},
+             {"heaviest_place",
+              {axis::hidden_state, place},
+              "the token with the largest such ratio of all sequences: which sequence and which token of it, "
+              "from 0",
+              kMayBeNan | kAdded}},
+            {{kTokensLabel, "the held-out sequences as text, one a sequence, tokens divided by U+001F"},
+             {"effective_rank_sequences", "how many sequences the effective rank is averaged over"}}};
 }
 
 }  // namespace normscope

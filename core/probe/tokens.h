@@ -18,6 +18,7 @@ namespace normscope {
 ///                   `effective_rank_sequences`
 ///   outlier         largest |x| of the sequence's entries ÷ their median |x|
 ///   heaviest_norm   norm of the sequence's heaviest token ÷ mean norm of its tokens
+///   heaviest_place  [2D+1, 2] the sequence and the token where this is largest, from 0
 template <class T>
 ProbeResult probe_tokens(ProbeInput<T>& input);
 

@@ -23,7 +23,8 @@ COMPARED = {
     "residual": ["branch_ratio", "branch_ratio_error", "branch_cosine", "grad_shortcut", "grad_branch", "grad_norm",
                  "shortcut_gain"],
     "null_space": ["gain", "gain_error", "erased_backward", "epsilon_share", "bf16_rho_ln", "fp16_rho_ln"],
-    "tokens": ["similarity", "similarity_error", "effective_rank", "outlier", "heaviest_norm"],
+    "tokens": ["similarity", "similarity_error", "effective_rank", "outlier", "heaviest_norm",
+               "heaviest_place"],
     "attention": ["entropy", "entropy_error", "sink_mass", "max_logit"],
 }
 

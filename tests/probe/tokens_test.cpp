@@ -67,6 +67,8 @@ class TokensTest : public QObject {
         QCOMPARE(found.labels.at("effective_rank_sequences").at(0), std::to_string(ranked));
         for (std::size_t k = 0; k < 5; ++k) {
             std::array<std::vector<double>, 4> each;
+            double most = 0;
+            std::pair<double, double> place{-1, -1};
             for (int b = 0; b < sequences; ++b) {
                 Matrix x(length, width);
                 for (int i = 0; i < length * width; ++i)
@@ -82,9 +84,16 @@ class TokensTest : public QObject {
                 const Eigen::VectorXd norms = x.rowwise().norm();
                 each[0].push_back(cosines / (length * (length - 1) / 2.0));
                 each[1].push_back(sizes.back() / ((sizes[(n - 1) / 2] + sizes[n / 2]) / 2));
-                each[2].push_back(norms.maxCoeff() / norms.mean());
+                Eigen::Index heaviest = 0;
+                each[2].push_back(norms.maxCoeff(&heaviest) / norms.mean());
+                if (each[2].back() > most) {
+                    most = each[2].back();
+                    place = {double(b), double(heaviest)};
+                }
                 if (b < ranked) each[3].push_back(rank_by_svd(x));
             }
+            QCOMPARE(values(found, "heaviest_place")[2 * k], place.first);
+            QCOMPARE(values(found, "heaviest_place")[2 * k + 1], place.second);
             const char* names[] = {"similarity", "outlier", "heaviest_norm", "effective_rank"};
             for (std::size_t i = 0; i < 4; ++i) {
                 const auto n = static_cast<double>(each[i].size());
@@ -136,6 +145,10 @@ class TokensTest : public QObject {
         const ProbeResult found = measure(model, batch);
         QVERIFY(std::abs(values(found, "similarity")[0]) < 1e-15);
         QVERIFY(std::abs(values(found, "heaviest_norm")[0] - 3 / 1.5) < 1e-15);
+        // Token 3 is the heavy one: the last of the first sequence; that of the second is as heavy, and
+        // later.
+        QCOMPARE(values(found, "heaviest_place")[0], 0.0);
+        QCOMPARE(values(found, "heaviest_place")[1], 3.0);
         // σ = 3, 1, 1, 1: p = 1/2, 1/6, 1/6, 1/6.
         QVERIFY(std::abs(values(found, "effective_rank")[0] - std::exp(std::log(2) / 2 + std::log(6) / 2)) <
                 1e-13);
@@ -150,8 +163,10 @@ class TokensTest : public QObject {
         const Batch batch = batch_of(2, 5);
         const ProbeResult found = measure(model, batch);
         for (const NamedArray& array : found.arrays) {
-            QCOMPARE(array.data.size(), std::size_t{5});
-            QVERIFY2(std::isfinite(array.data[2]) && std::isnan(array.data[3]), array.name.c_str());
+            const std::size_t each = array.shape.size() == 2 ? 2 : 1;
+            QCOMPARE(array.data.size(), 5 * each);
+            QVERIFY2(std::isfinite(array.data[2 * each]) && std::isnan(array.data[3 * each]),
+                     array.name.c_str());
         }
         const ProbeResult alone = measure(model, batch_of(3, 1));
         QVERIFY(std::isnan(values(alone, "similarity")[0]) && std::isfinite(values(alone, "outlier")[0]));

@@ -48,6 +48,7 @@ void reject_other_content(const std::string& path, std::string_view bytes) {
     static constexpr Content kKnown[] = {{"\x93NUMPY"sv, "an array of NumPy"},
                                          {"PAR1"sv, "a Parquet file"},
                                          {"ARROW1"sv, "an Arrow file"},
+                                         {"\xff\xff\xff\xff"sv, "an Arrow stream"},
                                          {"PK\3\4"sv, "a zip archive"},
                                          {"\x1f\x8b"sv, "a gzip archive"},
                                          {"\x28\xb5\x2f\xfd"sv, "a zstd archive"},

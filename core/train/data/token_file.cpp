@@ -51,6 +51,9 @@ TokenFile::TokenFile(const std::string& path) : path_(path), file_(file_source(p
         read_npy();
         return;
     }
+    if (ending == ".arrow" || ending == ".parquet")
+        throw InputError(path, "is a table, not token ids",
+                         "the .npy file that python -m normscope.tokens TABLE OUT.npy writes of its column");
     if (ending != ".bin") throw InputError(path, "is no token file by its name", kKinds);
     const std::int32_t magic = size >= kHeaderBytes ? value_at<std::int32_t>(*file_, 0) : 0;
     if (magic == kGpt2Magic || magic == kLlama3Magic) {

@@ -164,6 +164,7 @@ class TokensTest : public QObject {
                                  << words;
         };
         row("a.txt", "PAR1", "Parquet");
+        row("g.txt", std::string("\xff\xff\xff\xff\x38\0\0\0", 8), "Arrow stream");
         row("b.txt", "PK\3\4", "zip archive");
         row("c.txt", "\x1f\x8b", "gzip");
         row("d.txt", llm_c(20240520, 1, 3, {}), "token file of llm.c");

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/panels/tokens_panel.h"
 
+#include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/depth_figure.h"
 #include "widgets/figures/parts/panel_text.h"
+#include "widgets/figures/parts/token_words.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace normscope::widgets {
 
@@ -44,6 +49,30 @@ QString rankedSequences(const PanelInput& input) {
     return counts.join(", ");
 }
 
+/// Of each run the heaviest token at the selected layer, else at the last one: its text and where it is.
+void nameHeaviest(Figure& figure, const PanelInput& input) {
+    std::vector<Chip> texts;
+    for (const ShownSample& shown : shownSamples(input, "tokens")) {
+        const NamedArray* const places = arrayOf(*shown.sample, "heaviest_place", 2);
+        if (!shown.own() || !places || places->shape[1] != 2 || places->shape[0] == 0) continue;
+        const std::size_t selected = input.selected_layer < 0 ? places->shape[0]
+                                                              : std::size_t(2 * input.selected_layer + 2),
+                          state = std::min(selected, places->shape[0] - 1);
+        const double sequence = places->data[2 * state], token = places->data[2 * state + 1];
+        if (!std::isfinite(sequence) || !std::isfinite(token)) continue;
+        const QStringList words = tokenWords(*shown.sample, int(sequence));
+        const QString word =
+            token < double(words.size()) ? QString(" “%1”").arg(words[int(token)]) : QString();
+        texts.push_back({Chip::Edge::TopLeft,
+                         QString("%1: heaviest at %2:%3 token %4 of sequence %5")
+                             .arg(nameOf(*shown.run), depthName(int(state)), word)
+                             .arg(token + 1)
+                             .arg(sequence + 1),
+                         Role{Role::Kind::Run, shown.index, 0}});
+    }
+    addRunTexts(figure.plots.front(), texts);
+}
+
 }  // namespace
 
 PanelInfo tokensPanel() {
@@ -82,6 +111,7 @@ Figure buildTokens(const PanelInput& input) {
         for (Plot& plot : figure.plots) plot.y.scale = Scale::Linear;
     }
     if (over_steps || figure.plots.empty()) return figure;
+    if (array == "heaviest_norm") nameHeaviest(figure, input);
     QStringList parts;
     for (const Curve& curve : figure.plots.front().curves)
         if (curve.kind == LineKind::Measured || curve.kind == LineKind::Draft)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/figures/parts/theta_row.h"
 
-#include "core/probe/interface/token_labels.h"
 #include "core/theory/softmax_sensitivity.h"
 #include "widgets/figures/parts/panel_text.h"
 #include "widgets/figures/parts/samples.h"
+#include "widgets/figures/parts/token_words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,17 +29,6 @@ struct CachedRow {
 
 enum class Kept { Absent, NotFinite, Row };
 
-/// The tokens' texts of one of the probe batch's sequences.
-QStringList wordsOf(const ProbeResult& sample, int sequence) {
-    const auto label = sample.labels.find(kTokensLabel);
-    QStringList words;
-    if (label == sample.labels.end() || sequence < 0 || std::size_t(sequence) >= label->second.size())
-        return words;
-    for (const std::string& word : divided_tokens(label->second[std::size_t(sequence)]))
-        words << QString::fromStdString(word);
-    return words;
-}
-
 /// The row of a layer and head.
 Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, CachedRow& row) {
     const NamedArray *rows = arrayOf(sample, "lowest_row", 3), *subsets = arrayOf(sample, "lowest_subset", 3),
@@ -57,7 +46,7 @@ Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, C
         row.p.push_back(rows->data[i]);
         row.in_subset.push_back(subsets->data[i] > 0.5);
     }
-    row.words = wordsOf(sample, row.sequence);
+    row.words = tokenWords(sample, row.sequence);
     return row.p.empty() ? Kept::NotFinite : Kept::Row;
 }
 

@@ -38,6 +38,7 @@ def _outliers(x):
 
 def measure(seen, sequences=8):
     values = np.full((seen.states, len(NAMES), 2), np.nan)
+    places = np.full((seen.states, 2), np.nan)
     ranked = 0
     for k in range(seen.states):
         state, norms = seen.state(k), seen.token_norms(k)
@@ -52,10 +53,14 @@ def measure(seen, sequences=8):
             similarity = (together - length) / (length * (length - 1)) if length > 1 else np.full(len(state), np.nan)
             numbers_of = (similarity, [_effective_rank(one) for one in state[:ranked]],
                           _outliers(state), norms.max(axis=1) / norms.mean(axis=1))
+        if np.isfinite(numbers_of[3]).all():
+            sequence = int(np.argmax(numbers_of[3]))
+            places[k] = sequence, np.argmax(norms[sequence])
         for i, of_sequences in enumerate(numbers_of):
             values[k, i] = mean_of_sequences(np.asarray(of_sequences, dtype=np.float64))
     arrays = {}
     for i, name in enumerate(NAMES):
         arrays[name] = Array(values[:, i, 0], ("hidden_state",))
         arrays[name + "_error"] = Array(values[:, i, 1], ("hidden_state",))
+    arrays["heaviest_place"] = Array(places, ("hidden_state", "sequence, token"))
     return arrays, {"effective_rank_sequences": [str(ranked)]}

@@ -62,6 +62,31 @@ class TokensPanelTest : public QObject {
         }
     }
 
+    void theHeaviestTokenIsNamed() {
+        RunData a = measured("A", 0), b = measured("B", 0);
+        for (RunData* run : {&a, &b}) {
+            ProbeResult& sample = run->probes.at("tokens").front();
+            sample.arrays.push_back(
+                syn::array("heaviest_place", {5, 2}, {0, 0, 1, 2, 1, 2, kNaN, kNaN, 1, 0}));
+        }
+        a.probes.at("tokens").front().labels["tokens"] = {"x\x1fy\x1fz", "The\x1f cat\x1f sat"};
+        PanelInput input;
+        input.runs = {&a, &b};
+        input.options = {{"quantity", "heaviest_norm"}};
+        const auto chips = [&] {
+            QStringList texts;
+            const Figure f = buildTokens(input);
+            for (const Chip& chip : f.plots[0].chips) texts << chip.text;
+            return texts;
+        };
+        QCOMPARE(chips(), QStringList({"A: heaviest at layer 2 · ffn: “The” token 1 of sequence 2",
+                                       "B: heaviest at layer 2 · ffn: token 1 of sequence 2"}));
+        input.selected_layer = 0;
+        QCOMPARE(chips().front(), "A: heaviest at layer 1 · ffn: “ sat” token 3 of sequence 2");
+        for (RunData* run : {&a, &b}) run->probes.at("tokens").front().arrays.back().data[5] = kNaN;
+        QCOMPARE(chips(), QStringList());
+    }
+
     void overTheSteps() {
         const RunData a = measured("A", 0, 50);
         PanelInput input;
