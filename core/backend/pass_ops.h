@@ -56,7 +56,8 @@ struct AttentionShape {
     int n;  ///< tokens a sequence
     bool causal;
     QkNorm qk_norm;
-    NormKind norm;        ///< of q and k
+    NormKind norm;   ///< of q and k
+    int window = 0;  ///< causal: keys of a row, the last ones, its own included; 0: all. Stored maps only
     double soft_cap = 0;  ///< c: the scaled scores s are c·tanh(s/c) before softmax; 0: none
     int d_q() const { return heads * head_width; }
     int d_kv() const { return kv_heads * head_width; }

@@ -153,32 +153,48 @@ std::vector<bool> windowed_layers(ConfigReader& c, const std::string& type, int 
     return windowed;
 }
 
-/// Sliding windows: the context becomes the window where that is narrower, for within it nothing is hidden.
-/// In Gemma 3 the same layers have the local base of rotary positions.
+/// Which k makes the layers that k does not divide, counted from 1, those with a window; 0 for none.
+int period_of(const std::vector<bool>& windowed) {
+    const int depth = static_cast<int>(windowed.size());
+    StackSpec s;
+    for (s.rope_global_every = 2; s.rope_global_every <= depth + 1; ++s.rope_global_every) {
+        bool same = true;
+        for (int l = 0; l < depth; ++l) same = same && s.is_local(l) == windowed[static_cast<std::size_t>(l)];
+        if (same) return s.rope_global_every;
+    }
+    return 0;
+}
+
+void shorten_to_window(int window, StackSpec& s, std::vector<std::string>& notes) {
+    notes.push_back("sliding_window " + std::to_string(window) + ": the context is shortened to it from " +
+                    std::to_string(s.context) + "; within it, it hides no token");
+    s.context = window;
+    s.window = 0;
+    s.rope_global_every = 1;
+}
+
+/// Sliding windows, of which Gemma 3's layers have a rotary base of their own. Where no rule of ours picks
+/// the same layers the context becomes the window, for within it nothing is hidden.
 void read_windows(ConfigReader& c, const std::string& type, StackSpec& s, std::vector<std::string>& notes) {
     if (s.depth < 1 || s.depth > kMaxDepth) c.reject("num_hidden_layers", "1 … " + std::to_string(kMaxDepth));
     const bool used = c.flag("use_sliding_window", type.rfind("qwen", 0) != 0);
     const std::vector<bool> windowed = windowed_layers(c, type, s.depth);
     const auto layers = std::count(windowed.begin(), windowed.end(), true);
     const json* window = c.find("sliding_window");
-    if (window && *window != false && used && layers > 0) {
-        if (!window->is_number_unsigned() || *window < 1)
-            c.reject("sliding_window", "null, or a whole number");
-        if (*window < s.context) {
-            notes.push_back("sliding_window " + json_text(*window) + " of " + std::to_string(layers) +
-                            " layers: the context is shortened to it from " + std::to_string(s.context) +
-                            "; within it, it hides no token");
-            s.context = window->get<int>();
-        }
+    const int period = period_of(windowed);
+    const bool own_base = type == "gemma3_text" && layers > 0;
+    if (own_base && period == 0)
+        c.reject("layer_types", "a list with every k-th layer full_attention, the others sliding_attention");
+    if (own_base) s.rope_global_every = period;
+    if (!window || *window == false || !used || layers == 0) return;
+    if (!window->is_number_unsigned() || *window < 1) c.reject("sliding_window", "null, or a whole number");
+    if (*window >= s.context) return;
+    if (period > 0) {
+        s.rope_global_every = period;
+        s.window = window->get<int>();
+        return;
     }
-    if (type != "gemma3_text" || layers == 0) return;
-    for (s.rope_global_every = 2; s.rope_global_every <= s.depth + 1; ++s.rope_global_every) {
-        bool same = true;
-        for (int l = 0; l < s.depth; ++l)
-            same = same && s.local_rotation(l) == windowed[static_cast<std::size_t>(l)];
-        if (same) return;
-    }
-    c.reject("layer_types", "a list with every k-th layer full_attention, the others sliding_attention");
+    shorten_to_window(window->get<int>(), s, notes);
 }
 
 /// The width of a head: as stated, or as the tensor has it.
@@ -278,6 +294,11 @@ StackSpec llama_stack(ConfigReader& c, FoundNaming& found, const Safetensors& fi
     const int context = s.context;  // before windows shorten it
     read_windows(c, type, s, notes);
     read_rotation(c, context, s, notes);
+    if (s.window > 0 && type != "gemma3_text") {  // local by the window alone
+        s.rope_local_base = s.rope_base;
+        // Frequencies of local layers are not scaled.
+        if (s.rope_scaling.kind != RopeScalingKind::Off) shorten_to_window(s.window, s, notes);
+    }
     if (found.fused && s.rope_fraction != 1)
         c.reject("partial_rotary_factor", "of one matrix for q, k and v is not expressed", "1");
     read_biases(c, file, layer, type == "qwen2", s);

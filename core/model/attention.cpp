@@ -8,8 +8,16 @@ namespace normscope {
 namespace {
 
 AttentionShape shape_of(const StackSpec& s, const AttentionOffsets& at, int n) {
-    return {s.d_model, s.heads,   s.kv_heads,     s.d_head(),          n,
-            s.causal,  s.qk_norm, at.q_norm.kind, s.attention_soft_cap};
+    return {s.d_model,
+            s.heads,
+            s.kv_heads,
+            s.d_head(),
+            n,
+            s.causal,
+            s.qk_norm,
+            at.q_norm.kind,
+            at.local ? s.window : 0,
+            s.attention_soft_cap};
 }
 
 template <class T>
@@ -41,9 +49,14 @@ AttentionTape<T> tape_from(const SublayerTape<T>& tape, const AttentionShape& s,
 
 }  // namespace
 
+bool hides(const StackSpec& spec, int length) {
+    return spec.window > 0 && spec.window < length;
+}
+
 template <class T>
 bool needs_probabilities(const LayerOps<T>& layers, const StackSpec& spec, int length) {
-    return spec.attention_soft_cap > 0 || layers.needs_probabilities(length, spec.d_head());
+    return spec.attention_soft_cap > 0 || hides(spec, length) ||
+           layers.needs_probabilities(length, spec.d_head());
 }
 
 template <class T>

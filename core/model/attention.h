@@ -10,8 +10,11 @@ namespace normscope {
 /// (LayerOps::attention_forward), with the stack's shapes, weights and tape. R = sequences·n rows of the
 /// shard. Every function works on the shard's rows of the tape and may run concurrently on different shards.
 
+/// Whether the stack's window hides a token of a sequence of `length` tokens.
+bool hides(const StackSpec& spec, int length);
+
 /// Whether a pass over sequences of `length` tokens keeps the probabilities, whoever reads them: where the
-/// device needs them, and under a soft cap of the scores.
+/// device needs them, under a soft cap of the scores, and where a window hides a token.
 template <class T>
 bool needs_probabilities(const LayerOps<T>&, const StackSpec&, int length);
 

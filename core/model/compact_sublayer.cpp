@@ -2,6 +2,7 @@
 #include "core/model/compact_sublayer.h"
 
 #include "core/base/assert.h"
+#include "core/model/attention.h"
 
 namespace normscope {
 
@@ -35,7 +36,9 @@ CompactParts compact_parts(const StackSpec& spec, const ParameterTable& table, c
                                length,       spec.causal, spec.qk_norm,  NormKind::RmsNorm};
     const auto whole = [](std::size_t count) { return count % CompactOps<T>::kRow == 0; };
     const auto aligned = [&](std::size_t offset) { return offset == kAbsent || whole(offset); };
-    if (!compact || spec.attention_soft_cap > 0 || !compact->takes(shape) || !whole(table.size())) return {};
+    if (!compact || spec.attention_soft_cap > 0 || hides(spec, length) || !compact->takes(shape) ||
+        !whole(table.size()))
+        return {};
     for (const int columns : {spec.d_model, shape.d_q(), shape.width(), spec.d_ff})
         if (!whole(static_cast<std::size_t>(columns))) return {};
     for (std::size_t l = 0; l < table.attention.size(); ++l) {

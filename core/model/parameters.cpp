@@ -53,8 +53,9 @@ ParameterTable::ParameterTable(const StackSpec& s) {
             a.q_norm = add_norm(attn + "q_norm", qk_norm_of(s), each_head ? s.d_head() : d_q, false, l, 0);
             a.k_norm = add_norm(attn + "k_norm", qk_norm_of(s), each_head ? s.d_head() : d_kv, false, l, 0);
         }
-        if (s.position == Position::Rope && s.local_rotation(l))
+        if (s.position == Position::Rope && s.is_local(l))
             a.angles = static_cast<std::size_t>(s.context) * static_cast<std::size_t>(s.d_head());
+        a.local = s.is_local(l);
         norms(a, Sublayer::Attention);
         attention.push_back(a);
 

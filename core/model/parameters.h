@@ -43,6 +43,7 @@ struct AttentionOffsets : SublayerOffsets {
     std::size_t bqkv = kAbsent;
     std::size_t wo = kAbsent, bo = kAbsent;
     NormOffsets q_norm, k_norm;  ///< on q and k: no bias
+    bool local = false;          ///< has the stack's window
     std::size_t angles = 0;      ///< where its rotary angles begin (rope_table.h)
 };
 

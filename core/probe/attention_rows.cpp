@@ -16,10 +16,10 @@ namespace {
 /// The sums of each sequence (AttentionRowSums).
 enum RowTerm : std::size_t { Rows, Entropy, SinkMass, kRowTerms };
 
-/// The largest |q·k| over the unmasked entries of one head of one sequence; NaN where one is not finite. q,
-/// k: [n, d_head] with rows `stride` apart.
+/// The largest |q·k| over the unmasked entries of one head of one sequence (a window of 0: all before); NaN
+/// where one is not finite. q, k: [n, d_head] with rows `stride` apart.
 template <class T>
-double largest_product(const T* q, const T* k, int n, int d_head, int stride, bool causal,
+double largest_product(const T* q, const T* k, int n, int d_head, int stride, bool causal, int window,
                        std::vector<T>& scores) {
     constexpr int kBlock = 32;  // rows at a time, so that GEMM skips most of the masked half
     scores.resize(static_cast<std::size_t>(kBlock) * static_cast<std::size_t>(n));
@@ -28,6 +28,9 @@ double largest_product(const T* q, const T* k, int n, int d_head, int stride, bo
         const int count = std::min(kBlock, n - first), keys = causal ? first + count : n;
         matmul_nt<T>(count, keys, d_head, 1, q + static_cast<std::size_t>(first) * stride, stride, k, stride,
                      0, scores.data(), keys);
+        for (int r = 0; window > 0 && r < count; ++r)
+            std::fill_n(scores.begin() + static_cast<std::ptrdiff_t>(r) * keys,
+                        std::max(0, first + r + 1 - window), T(0));
         const T largest = attention_kernels<T>().largest_magnitude(count, keys, first, causal, scores.data());
         if (std::isnan(largest)) return kNaN;
         most = std::max(most, largest);
@@ -69,6 +72,7 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         if (!input.selects_sublayer(2 * static_cast<int>(at / H))) return;
         input.check_cancelled();
         const SublayerTape<T>& attention = tape.sublayers[2 * (at / H)];
+        const int window = s.is_local(static_cast<int>(at / H)) ? s.window : 0;
         // Neighbouring heads share a key head where there are fewer of those.
         const auto key = static_cast<std::size_t>(d_q) + head * s.kv_heads / H * d_head;
         std::vector<double> sums;  // [B, kRowTerms]
@@ -78,13 +82,14 @@ ProbeResult probe_attention(ProbeInput<T>& input) {
         for (std::size_t b = 0; b < B; ++b) {
             AttentionRowSums rows_of_b;
             attention_kernels<T>().add_rows(
-                tape.length, s.causal,
+                tape.length, s.causal, window,
                 tape.view(attention.probabilities + (b * H + head) * n * n, n * n).data(), rows_of_b);
             if (!std::isfinite(rows_of_b.entropy)) return;
             sums.insert(sums.end(), {rows_of_b.rows, rows_of_b.entropy, rows_of_b.first_mass});
             const HostView<T> rows = tape.view(attention.qkv + b * n * width, n * width);
-            const double largest = scale * largest_product(rows.data() + head * d_head, rows.data() + key,
-                                                           tape.length, d_head, width, s.causal, scores);
+            const double largest =
+                scale * largest_product(rows.data() + head * d_head, rows.data() + key, tape.length, d_head,
+                                        width, s.causal, window, scores);
             if (std::isnan(largest)) return;
             most = std::max(most, largest);
 

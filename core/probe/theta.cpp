@@ -57,9 +57,10 @@ class HeadRows {
         summary_.sums.assign(sequences * kThetaTerms, 0);
     }
 
-    void add(std::size_t sequence, std::size_t row, std::span<const T> p) {
+    /// `hidden`: entries at its begin that a window hides.
+    void add(std::size_t sequence, std::size_t row, std::span<const T> p, std::size_t hidden) {
         const Sensitivity theta = solver_.solve(p);
-        const double relative = theta.value / uniform_row_sensitivity(p.size());
+        const double relative = theta.value / uniform_row_sensitivity(p.size() - hidden);
         row_.assign(p.begin(), p.end());
         double sum = 0, largest = 0;
         for (const double value : row_) {
@@ -114,7 +115,8 @@ HeadSummary summarise_head(ProbeInput<T>& input, const RowSample& sample, std::s
         // In a diverged stack the head stays NaN; the trainer names the first bad value.
         if (!std::all_of(p, p + n * n, [](T v) { return std::isfinite(v); })) return {};
         for (std::size_t i = sample.start(at, b); i < n; i += sample.stride)
-            rows.add(b, i, {p + i * n, s.causal ? i + 1 : n});
+            rows.add(b, i, {p + i * n, s.causal ? i + 1 : n},
+                     static_cast<std::size_t>(s.first_key(static_cast<int>(at / H), static_cast<int>(i))));
     }
     return rows.finish();
 }

@@ -58,6 +58,9 @@ constexpr KeyHelp kRows[] = {
      "Layers whose number this divides have the base above; the others are local ones. 1: every layer (Gemma "
      "3: 6)."},
     {"stack.rope_local_base", "Base of the angles in local layers; their frequencies are not scaled."},
+    {"stack.window",
+     "Tokens that a token attends to in local layers (those whose number stack.rope_global_every does not "
+     "divide), its own included; 0: all before it."},
     {"stack.tied_head", "The head's matrix is the token embedding's."},
     {"stack.head_bias", "A bias on the logits (GPT-J). Stacks of patches have one always."},
     {"stack.causal", "A token attends to itself and to earlier tokens only. Off: to all of the sequence."},

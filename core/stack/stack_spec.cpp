@@ -138,6 +138,7 @@ void list_fields(Fields& f, StackSpec& s) {
     });
     f.integer("rope_global_every", s.rope_global_every, 1, 4096);
     f.real("rope_local_base", s.rope_local_base, kPositive);
+    f.integer("window", s.window, 0, 1 << 20);
     f.flag("tied_head", s.tied_head);
     f.flag("head_bias", s.head_bias);
     f.flag("causal", s.causal);
@@ -231,6 +232,9 @@ void validate(const StackSpec& s) {
         throw InputError("stack.rope_fraction",
                          "no pair of a head of " + std::to_string(s.d_head()) + " turns",
                          "at least " + std::to_string(2.0 / s.d_head()));
+    if (s.window > 0 && (!s.causal || s.rope_global_every == 1))
+        throw InputError("stack.window", s.causal ? "no layer is a local one" : "is of causal attention",
+                         s.causal ? "0, or stack.rope_global_every above 1" : "0, or stack.causal true");
     if (s.shared_norm && s.layout != Layout::Parallel)
         throw InputError("stack.shared_norm", "the two maps of a serial layer read different rows",
                          "false, or stack.layout parallel");

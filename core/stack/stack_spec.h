@@ -109,6 +109,7 @@ struct StackSpec {
     RopeScaling rope_scaling;
     int rope_global_every = 1;       ///< layers whose number from 1 it does not divide are local ones:
     double rope_local_base = 10000;  ///< their base; their frequencies are not scaled
+    int window = 0;                  ///< tokens that they attend to, the own one included; 0: all before
     bool tied_head = false;
     bool head_bias = false;  ///< a stack of patches has one always
     bool causal = true;
@@ -139,7 +140,11 @@ struct StackSpec {
     int d_head() const { return head_width > 0 ? head_width : d_model / heads; }
     /// Width of all heads together, which is d_model unless a head width is given.
     int d_q() const { return head_width > 0 ? head_width * heads : d_model; }
-    bool local_rotation(int layer) const { return (layer + 1) % rope_global_every != 0; }
+    bool is_local(int layer) const { return (layer + 1) % rope_global_every != 0; }
+    /// The first token that a token attends to in a layer, both from 0.
+    int first_key(int layer, int token) const {
+        return window > 0 && is_local(layer) && token >= window ? token - window + 1 : 0;
+    }
     /// Pairs of a head that rotary positions turn.
     int rotary_pairs() const { return static_cast<int>(d_head() * rope_fraction / 2); }
     bool qkv_bias() const {

@@ -264,7 +264,8 @@ class ForwardWalk {
         const HostView<T> q = part(t.qkv, row, all);
         double largest = 0;
         std::size_t key = 0;
-        for (std::size_t j = 0; j < (spec_.causal ? token + 1 : n); ++j) {
+        for (auto j = static_cast<std::size_t>(spec_.first_key(layer, static_cast<int>(token)));
+             j < (spec_.causal ? token + 1 : n); ++j) {
             const HostView<T> other = part(t.qkv, static_cast<std::int64_t>(sequence * n + j), all);
             const T* k = other.data() + d_q + kv_head * dh;
             double dot = 0;
@@ -272,7 +273,8 @@ class ForwardWalk {
                 dot += static_cast<double>(q[head * dh + i]) * static_cast<double>(k[i]);
             if (std::abs(dot) > std::abs(largest)) largest = dot, key = j;
         }
-        if (std::abs(largest) > limit(Rounded::Product))
+        // Under a soft cap a score that is infinite is the cap.
+        if (spec_.attention_soft_cap == 0 && std::abs(largest) > limit(Rounded::Product))
             put(layer, "attn.scores", row, largest > 0 ? HUGE_VAL : -HUGE_VAL, largest, Rounded::Product,
                 of_head + ", key " + std::to_string(key));
         else

@@ -162,7 +162,7 @@ def test_files_of_transformers(tmp_path, name, dtype, tolerance):
     done = subprocess.run([CLI, "import", tmp_path / "model", "--recipe", recipe, "--weights", weights],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    tokens = torch.randint(0, 40, (2, 16))
+    tokens = torch.randint(0, 40, (2, 30))  # longer than the windows
     with h5py.File(text, "w") as file:
         file["tokens"], file["targets"] = tokens.numpy().astype("i4"), tokens.numpy().astype("i4")
     subprocess.run([CLI, "evaluate", recipe, "--weights", weights, "--tokens", text, "--dtype", dtype, "--out", out],

@@ -17,6 +17,7 @@ struct AttentionOptions {
     NormKind kind = NormKind::RmsNorm;
     int head_width = 0;   ///< 0: width / heads
     double soft_cap = 0;  ///< 0: none
+    int window = 0;
 };
 struct AttentionCase {
     const char* name;
@@ -44,16 +45,19 @@ inline constexpr AttentionCase kAttentionCases[] = {
     {"capped scores", {3, 3, QkNorm::Off, false, true, true, 36, 35, 2, NormKind::RmsNorm, 0, 0.4}},
     {"capped scores, not causal, one key",
      {25, 1, QkNorm::Head, true, false, true, 100, 67, 2, NormKind::RmsNorm, 0, 0.7}},
+    {"window", {6, 2, QkNorm::Off, true, true, true, 36, 67, 2, NormKind::RmsNorm, 0, 0, 5}},
+    {"window of a token, capped",
+     {3, 3, QkNorm::Off, false, true, true, 36, 35, 2, NormKind::RmsNorm, 0, 0.5, 1}},
     {"narrow heads", {3, 1, QkNorm::Off, true, true, true, 44, 35, 2, NormKind::RmsNorm, 6}},
 };
 
 template <class Verify>
 void attention(const Verify& verify, const AttentionCase& given) {
     const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind, head_width,
-                soft_cap] = given.options;
-    const AttentionShape shape{width,   heads,  kv_heads, head_width > 0 ? head_width : width / heads,
-                               tokens,  causal, norm,     kind,
-                               soft_cap};
+                soft_cap, window] = given.options;
+    const AttentionShape shape{width,  heads,  kv_heads, head_width > 0 ? head_width : width / heads,
+                               tokens, causal, norm,     kind,
+                               window, soft_cap};
     const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
     const int rows = sequences * tokens;
     const std::size_t hidden = area(rows, width), mixed = area(rows, shape.d_q()),

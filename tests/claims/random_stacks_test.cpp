@@ -105,6 +105,10 @@ class RandomStack {
         if (chance(0.3)) spec_.embedding_scale = uniform(0.2, 5);
         if (chance(0.3)) spec_.attention_soft_cap = uniform(0.1, 3);
         if (chance(0.2)) spec_.norm.affine = false;
+        if (spec_.causal && chance(0.3)) {
+            spec_.rope_global_every = pick(2, 3);
+            spec_.window = pick(1, 6);
+        }
         spec_.head_bias = chance(0.2);
         spec_.shared_norm = spec_.layout == Layout::Parallel && chance(0.3);
     }

@@ -242,31 +242,52 @@ class ModelRulesTest : public QObject {
         }
     }
 
-    /// Within the window nothing is hidden.
-    void windowsShortenTheContext() {
+    /// Layers with a window are those that a number does not divide; where none picks them, the context is
+    /// shortened to the window, which hides nothing within it.
+    void windowsAreRead() {
         const auto with = [](const char* type, const char* keys) {
             return imported(with_config(sample::llama(false), "\"llama\"",
                                         std::string("\"") + type + "\"," + keys + "\"a\":1"));
         };
-        const ImportedModel all = with("mistral", R"("sliding_window":3,)");
-        QCOMPARE(all.recipe.stack.context, 3);
-        QVERIFY(has_note(all, "sliding_window 3 of 2 layers: the context is shortened to it from 5"));
-        const ImportedModel one =
-            with("mistral", R"("sliding_window":3,"layer_types":["full_attention","sliding_attention"],)");
-        QVERIFY(has_note(one, "sliding_window 3 of 1 layers"));
-        for (const char* const keys :
-             {R"("sliding_window":3,"layer_types":["full_attention","full_attention"],)",
-              R"("sliding_window":3,"use_sliding_window":false,)", R"("sliding_window":5,)",
-              R"("sliding_window":null,)"}) {
-            const ImportedModel none = with("mistral", keys);
-            QCOMPARE(none.recipe.stack.context, 5);
-            QVERIFY(!has_note(none, "shortened"));
+        struct Case {
+            const char *type, *keys;
+            int window, every;
+        };
+        for (const Case& wanted : {
+                 Case{"mistral", R"("sliding_window":3,)", 3, 3},
+                 Case{"mistral",
+                      R"("sliding_window":3,"layer_types":["sliding_attention","full_attention"],)", 3, 2},
+                 Case{"mistral", R"("sliding_window":3,"layer_types":["full_attention","full_attention"],)",
+                      0, 1},
+                 Case{"mistral", R"("sliding_window":3,"use_sliding_window":false,)", 0, 1},
+                 Case{"mistral", R"("sliding_window":5,)", 0, 1},
+                 Case{"mistral", R"("sliding_window":null,)", 0, 1},
+                 // Qwen's windows are off unless the configuration switches them on.
+                 Case{"qwen2", R"("attention_bias":false,"sliding_window":3,)", 0, 1},
+                 Case{"qwen2", R"("attention_bias":false,"sliding_window":3,"use_sliding_window":true,)", 3,
+                      3},
+             }) {
+            const ImportedModel model = with(wanted.type, wanted.keys);
+            const StackSpec& s = model.recipe.stack;
+            QCOMPARE(s.window, wanted.window);
+            QCOMPARE(s.rope_global_every, wanted.every);
+            QCOMPARE(s.context, 5);
+            QVERIFY(s.window == 0 || s.rope_local_base == s.rope_base);
+            QVERIFY(!has_note(model, "shortened"));
+            // The window is of the tokens that a token attends to.
+            if (s.window > 0)
+                QVERIFY(s.first_key(0, 2) == 0 && s.first_key(0, 3) == 1 && s.first_key(0, 4) == 2);
         }
-        // Qwen's windows are off unless the configuration switches them on, and begin at a layer.
-        QCOMPARE(with("qwen2", R"("attention_bias":false,"sliding_window":3,)").recipe.stack.context, 5);
-        const char* const on =
-            R"("attention_bias":false,"sliding_window":3,"use_sliding_window":true,"max_window_layers":1,)";
-        QVERIFY(has_note(with("qwen2", on), "sliding_window 3 of 1 layers"));
+        for (const ImportedModel& model :
+             {with("mistral", R"("sliding_window":3,"layer_types":["full_attention","sliding_attention"],)"),
+              with("qwen2", R"("attention_bias":false,"sliding_window":3,"use_sliding_window":true,)"
+                            R"("max_window_layers":1,)"),
+              with("mistral",
+                   R"("sliding_window":3,"rope_parameters":{"rope_type":"linear","factor":2.0},)")}) {
+            QCOMPARE(model.recipe.stack.context, 3);
+            QVERIFY(model.recipe.stack.window == 0 && model.recipe.stack.rope_global_every == 1);
+            QVERIFY(has_note(model, "sliding_window 3: the context is shortened to it from 5"));
+        }
     }
 
     /// OLMo 1 has no tensor of a norm.
@@ -326,7 +347,8 @@ class ModelRulesTest : public QObject {
         QCOMPARE(t.rope_global_every, 2);
         QCOMPARE(t.rope_local_base, 5000.0);
         QCOMPARE(t.logit_soft_cap, 20.0);
-        QCOMPARE(t.context, 3);
+        QCOMPARE(t.context, 5);
+        QCOMPARE(t.window, 3);
         ModelFile newer = third;
         newer.config = config(
             R"("gemma3_text","query_pre_attn_scalar":16,"layer_types":["sliding_attention","sliding_attention"],)"
@@ -338,6 +360,7 @@ class ModelRulesTest : public QObject {
         QCOMPARE(n.rope_local_base, 20.0);
         QCOMPARE(n.rope_scaling.kind, RopeScalingKind::Linear);
         QCOMPARE(n.context, 5);
+        QCOMPARE(n.window, 0);
         for (const char* const wrong : {"\"num_attention_heads\":0", "\"num_attention_heads\":3000",
                                         "\"num_attention_heads\":2000000000"}) {
             const QString line = line_of(with_config(third, "\"num_attention_heads\":2", wrong));

@@ -183,6 +183,20 @@ const std::vector<Setup>& setups() {
              s.qk_norm = QkNorm::Head;
          },
          71},
+        {"window in every layer",
+         [](StackSpec& s) {
+             s.rope_global_every = 3;
+             s.window = 2;
+         }},
+        {"window in every second layer, capped, grouped, rope",
+         [](StackSpec& s) {
+             apply_block_preset(s, Block::Llama);
+             sizes(s, 24, 4, 2);
+             s.rope_global_every = 2;
+             s.window = 33;
+             s.attention_soft_cap = 2;
+         },
+         71},
         {"three blocks of map rows, capped",
          [](StackSpec& s) {
              sizes(s, 12, 3, 3);

@@ -63,6 +63,8 @@ std::vector<std::pair<std::string, StackSpec>> stacks() {
         option("parallel").layout = Layout::Parallel;
         all.back().second.shared_norm = true;
         option("not causal").causal = false;
+        option("window").window = 3;
+        all.back().second.rope_global_every = 2;
         option("capped scores").attention_soft_cap = 0.5;
         option("capped scores, not causal").attention_soft_cap = 0.5;
         all.back().second.causal = false;

@@ -55,6 +55,7 @@ StackSpec drawn(std::uint64_t seed) {
     s.embedding_scale = any(random, std::vector{1.0, 2.5});
     s.rope_global_every = any(random, std::vector{1, 2});
     s.rope_local_base = 3;
+    if (s.causal && s.rope_global_every > 1) s.window = any(random, std::vector{0, 2, 3});
     s.head_bias = any(random, std::vector{true, false});
     s.attention_soft_cap = any(random, std::vector{0.0, 0.8});
     s.norm.affine = any(random, std::vector{true, true, false});

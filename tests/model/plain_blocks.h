@@ -172,7 +172,17 @@ class PlainBlocks {
                 const std::size_t seen = s_.causal ? t + 1 : u.size();
                 Row weight;
                 double total = 0;
+                // Of layer l from 1: local ones have the window.
+                const int layer = std::stoi(prefix.substr(7)) + 1;
+                const std::size_t first = s_.window > 0 && layer % s_.rope_global_every != 0 &&
+                                                  t + 1 > static_cast<std::size_t>(s_.window)
+                                              ? t + 1 - static_cast<std::size_t>(s_.window)
+                                              : 0;
                 for (std::size_t j = 0; j < seen; ++j) {
+                    if (j < first) {
+                        weight.push_back(0);
+                        continue;
+                    }
                     double score = 0;
                     for (std::size_t i = 0; i < q[t][head].size(); ++i)
                         score += q[t][head][i] * k[j][shared][i];

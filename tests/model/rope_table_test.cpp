@@ -159,7 +159,7 @@ class RopeTableTest : public QObject {
         QVERIFY(expected != after);
         expected.insert(expected.end(), after.begin(), after.end());
         QVERIFY(rope_table<double>(both) == expected);
-        for (int l = 0; l < both.depth; ++l) QCOMPARE(both.local_rotation(l), l != 2);
+        for (int l = 0; l < both.depth; ++l) QCOMPARE(both.is_local(l), l != 2);
     }
 };
 

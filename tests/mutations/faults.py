@@ -79,7 +79,7 @@ FAULTS = [
     ("backend", "the position table's gradient is not rounded", "emulated_ops.cpp", "if (dpositions) row_kernels", "if (dpositions && !$M) row_kernels", ["model_emulated", "backend_low_precision", "train_trainer"]),
     ("backend", "Muon's direction is not scaled by the shape", "cpu_optimizers.cpp", "std::sqrt(std::max(1.0, static_cast<double>(rows) / columns))", "std::sqrt(std::max(1.0, $M ? 1.0 : static_cast<double>(rows) / columns))", ["train_optimizers"]),
     ("backend", "a gate's clip forgets the global factor", "cpu_optimizers.cpp", "const double g = *global * static_cast<double>(gradients[gates[i]]);", "const double g = ($M ? 1 : *global) * static_cast<double>(gradients[gates[i]]);", ["train_gate_clip", "train_trainer"]),
-    ("model", "local layers have the global rotary angles", "parameters.cpp", "s.local_rotation(l))", "s.local_rotation(l) && !$M)", ["model_blocks"]),
+    ("model", "local layers have the global rotary angles", "parameters.cpp", "s.is_local(l))", "s.is_local(l) && !$M)", ["model_blocks"]),
     ("model", "GeGLU's gate is SiLU", "gated.h", "if (kind == Activation::GeGlu) return", "if (!$M && kind == Activation::GeGlu) return", ["model_blocks"]),
     ("model", "the embedding's gradient forgets its scale", "transformer.cpp", "&p.whole->embedding_scale, gradient, gradient", "$M ? nullptr : &p.whole->embedding_scale, gradient, gradient", ["model_option_pairs"]),
     ("train", "bytes of a byte-level tokenizer are read as characters", "token_texts.cpp", "append(character, seen ? byte : next++);", "append(character, $M || seen ? byte : next++);", ["train_data_token_texts"]),

@@ -22,9 +22,10 @@ struct Places {
           group(shape.heads / shape.kv_heads),
           width(shape.width()),
           n(shape.n),
+          window(shape.window),
           scale(*score_scale),
           cap(static_cast<T>(shape.soft_cap) / *score_scale) {}
-    int d, dh, d_q, d_kv, heads, kv_heads, group, width, n;
+    int d, dh, d_q, d_kv, heads, kv_heads, group, width, n, window;
     T scale, cap;  ///< of scores, before they are scaled
     std::size_t q(int h) const { return static_cast<std::size_t>(h) * dh; }
     // Each group of neighbouring heads reads one key and value head.
@@ -150,6 +151,20 @@ void cap_scores(const RowKernels<T>& kernels, const Places<T>& s, int count, int
     }
 }
 
+/// Softmax of `count` rows of a map from first_row on, zero where they are masked.
+template <class T>
+void softmax_rows(const RowKernels<T>& kernels, const AttentionShape& shape, const Places<T>& s, int count,
+                  int first_row, T* scores) {
+    if (s.window == 0 || first_row + count <= s.window)
+        return kernels.softmax(count, s.n, first_row, shape.causal, s.scale, scores);
+    for (int row = first_row; row < first_row + count; ++row, scores += s.n) {
+        const int begin = std::max(0, row + 1 - s.window), end = row + 1;
+        std::fill(scores, scores + begin, T(0));
+        kernels.softmax(1, end - begin, 0, false, s.scale, scores + begin);
+        std::fill(scores + end, scores + s.n, T(0));
+    }
+}
+
 /// The derivative of the cap, applied in place to rows of gradients or of directional derivatives; nothing
 /// without a cap. `stride` is from one row of `capped` to the next: 0 where all rows read the same.
 template <class T>
@@ -221,7 +236,7 @@ void cpu_attention_forward(const CpuKernels<T>& kernels, const AttentionShape& s
                                   keys_transposed + s.transposed(h), n, 0, block, n);
                 if (tape.capped)
                     cap_scores(kernels.rows, s, count, keys, block, tape.capped + s.map(b, h) + row * n);
-                kernels.rows.softmax(count, n, first_row, shape.causal, s.scale, block);
+                softmax_rows(kernels.rows, shape, s, count, first_row, block);
                 kernels.mixing.nn(count, s.dh, keys, 1, block, n, rows + s.v(h), s.width, 0,
                                   mixed + row * s.d_q, s.d_q);
             });

@@ -114,6 +114,9 @@ HeadNumbers measure_head(const ProbeInput<T>& input, const Tape<T>& tape, std::s
             for (std::size_t i = 0; i < n; ++i)
                 std::fill(s.begin() + static_cast<std::ptrdiff_t>(i * n + i + 1),
                           s.begin() + static_cast<std::ptrdiff_t>(i * n + n), 0.0);
+        for (std::size_t i = 0; i < n; ++i)
+            std::fill_n(s.begin() + static_cast<std::ptrdiff_t>(i * n),
+                        spec.first_key(static_cast<int>(layer), static_cast<int>(i)), 0.0);
         AttentionSizes& sum = result.squares;
         sum.scores += squares_of(s);
         sum.probabilities += squares_of(p);

@@ -124,7 +124,10 @@ class Places {
             matmul_nt<T>(tape_.length, tape_.length, s.d_head(), 1, qkv.data() + h * dh, across,
                          qkv.data() + key, across, 0, map.data(), tape_.length);
             for (std::size_t i = 0; i < n; ++i)
-                for (std::size_t j = 0; j < keys(i); ++j) range.add(static_cast<double>(map[i * n + j]));
+                for (std::size_t j =
+                         static_cast<std::size_t>(s.first_key(static_cast<int>(layer), static_cast<int>(i)));
+                     j < keys(i); ++j)
+                    range.add(static_cast<double>(map[i * n + j]));
         });
     }
 

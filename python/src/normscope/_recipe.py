@@ -71,6 +71,7 @@ def _stack(model, structure, context, unstated):
     if fraction != 1:
         stack["rope_fraction"] = fraction
     stack.update(_local_layers(config, structure.depth, unstated))
+    stack.update(_windows(config, stack, unstated))
     scale = next((float(m.scalar_embed_scale) for m in structure.embeddings if hasattr(m, "scalar_embed_scale")), 1.0)
     if scale != 1:
         stack["embedding_scale"] = scale
@@ -105,6 +106,22 @@ def _local_layers(config, depth, unstated):
         if all((kind == "full_attention") == ((layer + 1) % every == 0) for layer, kind in enumerate(types)):
             return {"rope_global_every": every, "rope_local_base": float(local.get("rope_theta") or 10000.0)}
     unstated.append("which layers have rotary positions of their own")
+    return {}
+
+
+def _windows(config, stack, unstated):
+    """The keys of sliding windows that hide a token."""
+    window = getattr(config, "sliding_window", None)
+    if not isinstance(window, int) or not 0 < window < stack["context"] or not getattr(config, "use_sliding_window", True):
+        return {}
+    types = getattr(config, "layer_types", None) or ["sliding_attention"] * stack["depth"]
+    if "sliding_attention" not in types:
+        return {}
+    for every in range(2, stack["depth"] + 2):
+        if all((kind == "full_attention") == ((layer + 1) % every == 0) for layer, kind in enumerate(types)):
+            base = stack.get("rope_local_base", stack.get("rope_base", 10000.0))
+            return {"window": window, "rope_global_every": every, "rope_local_base": base}
+    unstated.append("which layers have sliding windows")
     return {}
 
 

@@ -23,14 +23,17 @@ struct CachedRow {
     std::vector<double> p;
     std::vector<bool> in_subset;
     QStringList words;  ///< the keys' tokens; empty where the sample has no texts
+    int hidden = 0;     ///< keys at the row's begin that a window hides
 
-    double relative() const { return theta / uniform_row_sensitivity(p.size()); }
+    std::size_t entries() const { return p.size() - std::size_t(hidden); }
+    double relative() const { return theta / uniform_row_sensitivity(entries()); }
 };
 
 enum class Kept { Absent, NotFinite, Row };
 
 /// The row of a layer and head.
-Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, CachedRow& row) {
+Kept cachedRow(const ProbeResult& sample, const RunData& run, std::size_t layer, std::size_t head,
+               CachedRow& row) {
     const NamedArray *rows = arrayOf(sample, "lowest_row", 3), *subsets = arrayOf(sample, "lowest_subset", 3),
                      *info = arrayOf(sample, "lowest_info", 3);
     if (!rows || !subsets || !info || subsets->shape != rows->shape || info->shape[2] != 3 ||
@@ -38,7 +41,7 @@ Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, C
         head >= rows->shape[1])
         return Kept::Absent;
     const std::size_t at = layer * rows->shape[1] + head, n = rows->shape[2];
-    row = {layer, head, 0, 0, info->data[3 * at + 2], {}, {}, {}};
+    row = {layer, head, 0, 0, info->data[3 * at + 2], {}, {}, {}, 0};
     if (!std::isfinite(row.theta)) return Kept::NotFinite;
     row.sequence = int(info->data[3 * at]);
     row.token = int(info->data[3 * at + 1]);
@@ -47,13 +50,16 @@ Kept cachedRow(const ProbeResult& sample, std::size_t layer, std::size_t head, C
         row.in_subset.push_back(subsets->data[i] > 0.5);
     }
     row.words = tokenWords(sample, row.sequence);
+    if (const Recipe* recipe = run.recipe.get())
+        row.hidden = std::min(recipe->stack.first_key(int(layer), row.token), int(row.p.size()) - 1);
     return row.p.empty() ? Kept::NotFinite : Kept::Row;
 }
 
 /// The selected head's row, or the lowest one of all.
-Kept shownRow(const ProbeResult& sample, const PanelInput& input, CachedRow& row) {
+Kept shownRow(const ProbeResult& sample, const RunData& run, const PanelInput& input, CachedRow& row) {
     if (input.selected_layer >= 0 && input.selected_head >= 0)
-        return cachedRow(sample, std::size_t(input.selected_layer), std::size_t(input.selected_head), row);
+        return cachedRow(sample, run, std::size_t(input.selected_layer), std::size_t(input.selected_head),
+                         row);
     const NamedArray* info = arrayOf(sample, "lowest_info", 3);
     if (!info) return Kept::Absent;
     Kept best = Kept::Absent;
@@ -61,7 +67,7 @@ Kept shownRow(const ProbeResult& sample, const PanelInput& input, CachedRow& row
         for (std::size_t head = 0; head < info->shape[1]; ++head) {
             if (input.selected_layer >= 0 && std::size_t(input.selected_layer) != layer) continue;
             CachedRow candidate;
-            const Kept kept = cachedRow(sample, layer, head, candidate);
+            const Kept kept = cachedRow(sample, run, layer, head, candidate);
             if (kept == Kept::Row && (best != Kept::Row || candidate.relative() < row.relative()))
                 row = candidate;
             best = std::max(best, kept);
@@ -106,7 +112,7 @@ Plot rowPlot(const CachedRow& row, const ShownSample& shown) {
         plot.chips.push_back({Chip::Edge::TopRight, text, {}});
     };
     chip(QString("θ %1, uniform %2")
-             .arg(numberText(row.theta, 4), numberText(uniform_row_sensitivity(row.p.size()), 4)));
+             .arg(numberText(row.theta, 4), numberText(uniform_row_sensitivity(row.entries()), 4)));
     chip(QString("p(S*) %1").arg(numberText(mass / sum, 4)));
     chip(QString("prefix heuristic %1")
              .arg(numberText(prefix_heuristic_sensitivity(row.p, kSumTolerance), 4)));
@@ -130,7 +136,7 @@ void drawThetaRow(Figure& figure, const PanelInput& input) {
     for (const ShownSample& shown : samples) {
         if (!shown.own()) continue;
         CachedRow row;
-        const Kept kept = shownRow(*shown.sample, input, row);
+        const Kept kept = shownRow(*shown.sample, *shown.run, input, row);
         if (kept == Kept::Absent) continue;
         drawn[shown.index] = true;
         if (kept == Kept::Row) {

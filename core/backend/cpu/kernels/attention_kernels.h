@@ -15,9 +15,9 @@ struct AttentionRowSums {
 /// Reductions over attention maps for probes, one table per instruction set; not used by passes.
 template <class T>
 struct AttentionKernels {
-    /// Adds the rows of one map [n, n] of probabilities, zero where a causal map is masked. NaN where an
-    /// entry is.
-    void (*add_rows)(int n, bool causal, const T* p, AttentionRowSums& sums);
+    /// Adds the rows of one map [n, n] of probabilities, zero where a causal map is masked. With a window
+    /// (else 0) a row has at most that many entries. NaN where an entry is.
+    void (*add_rows)(int n, bool causal, int window, const T* p, AttentionRowSums& sums);
     /// max |s| over the first first_row + r + 1 entries (causal) or all n of row r of [rows, n]; NaN where
     /// one of them is not finite.
     T (*largest_magnitude)(int rows, int n, int first_row, bool causal, const T* s);

@@ -11,13 +11,13 @@ template <class L>
 struct AttentionKernelSet {
     using T = typename L::scalar;
 
-    static void add_rows(int n, bool causal, const T* p, AttentionRowSums& sums) {
+    static void add_rows(int n, bool causal, int window, const T* p, AttentionRowSums& sums) {
         for (int i = 0; i < n; ++i, p += n) {
-            const int length = causal ? i + 1 : n;
-            if (length < 2) continue;
+            const int length = causal ? i + 1 : n, entries = window > 0 ? std::min(length, window) : length;
+            if (entries < 2) continue;
             const row::MassAndEntropy found = row::mass_and_entropy<L>(p, length);
             sums.rows += 1;
-            sums.entropy += found.entropy / std::log(static_cast<double>(length));
+            sums.entropy += found.entropy / std::log(static_cast<double>(entries));
             sums.first_mass += static_cast<double>(p[0]) / found.mass;
         }
     }

@@ -39,17 +39,23 @@ struct HeadPlaces {
 struct MapRows {
     int rows, first, n;
     bool causal;
+    int window = 0;  ///< AttentionShape's
     NORMSCOPE_SHARED_CODE int length(int i) const { return causal ? first + i % rows + 1 : n; }
+    NORMSCOPE_SHARED_CODE int begin(int i) const {
+        return window > 0 && length(i) > window ? length(i) - window : 0;
+    }
 };
 
-/// Row i of [count, n] becomes softmax(scale·row), zero after its length.
+/// Row i of [count, n] becomes softmax(scale·row), zero after its length and before its window.
 template <class T>
 __global__ void softmax_kernel(int count, MapRows map, const T* scale, T* scores) {
     const int i = row_of_warp();
     if (i >= count) return;
     T* s = scores + static_cast<std::size_t>(i) * static_cast<std::size_t>(map.n);
     const int length = map.length(i);
-    row::softmax<Warp<T>>(s, length, *scale);
+    const int begin = map.begin(i);
+    row::softmax<Warp<T>>(s + begin, length - begin, *scale);
+    for (int k = Warp<T>::lane(); k < begin; k += 32) s[k] = 0;
     for (int k = length + Warp<T>::lane(); k < map.n; k += 32) s[k] = 0;
 }
 
@@ -134,7 +140,7 @@ void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences,
         round_low(area(rows, n), tape.capped);
     }
     run("softmax", softmax_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows,
-        MapRows{n, 0, n, shape.causal}, w.scale, tape.probabilities);
+        MapRows{n, 0, n, shape.causal, shape.window}, w.scale, tape.probabilities);
     round_pure(area(rows, n), tape.probabilities);
     for (int h = 0; h < s.heads; ++h)
         gemm_.multiply({Form::Nn,
