@@ -52,7 +52,7 @@ void add_import(CLI::App& program, Task& task) {
         ->add_option(
             "MODEL", options->model,
             "a folder with config.json and safetensors files, ….index.json of shards, MODEL.safetensors with "
-            "its config.json next to it, or a .bin of llm.c or llama2.c")
+            "its config.json next to it, a .gguf, or a .bin of llm.c or llama2.c")
         ->required();
     command->add_option("--recipe", options->recipe, "JSON file to write the recipe to")->required();
     command->add_option("--weights", options->weights, "HDF5 file to write /params/NAME to")->required();

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/interchange/file_bytes.h"
+#include "core/interchange/gguf.h"
 #include "core/interchange/llama2_c.h"
 #include "core/interchange/llm_c.h"
 #include "core/interchange/model_config.h"
@@ -81,6 +82,13 @@ void require_memory(const StackSpec& stack, const Safetensors& file, const std::
                          "a model that fits");
 }
 
+std::string ending_of(const std::string& path) {
+    std::string ending = std::filesystem::path(path).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return ending;
+}
+
 ImportedModel from_safetensors(ModelFiles model) {
     const std::string& path = model.where;
     ImportedModel imported;
@@ -92,8 +100,9 @@ ImportedModel from_safetensors(ModelFiles model) {
             path, "holds no tensors of a model that we know",
             "the names of a family in docs/guide/models.md, such as GPT-2 (wte.weight, h.0…), LLaMA "
             "(model.embed_tokens.weight…), or our own");
+    found->neighbours = model.neighbours;
     const auto own = file.metadata.find(kRecipeKey);
-    imported.format = naming_word(found->naming);
+    imported.format = ending_of(path) == ".gguf" ? "gguf" : naming_word(found->naming);
     if (own != file.metadata.end()) {
         imported.recipe = parse_recipe(own->second, path + ": " + kRecipeKey);
         complete(imported.recipe.stack, 0);
@@ -121,40 +130,39 @@ ImportedModel from_safetensors(ModelFiles model) {
     return imported;
 }
 
-std::string ending_of(const std::string& path) {
-    std::string ending = std::filesystem::path(path).extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return ending;
-}
-
 }  // namespace
 
 ImportedModel import_model(std::span<const std::byte> file, const std::optional<std::string>& config_json,
                            const std::string& path) {
     const std::string ending = ending_of(path);
     if (ending == ".bin") return from_bin(file, path);
+    if (ending == ".gguf") return from_safetensors(gguf_model(memory_source(file), path));
     if (ending != ".safetensors")
-        throw InputError(path, "is no model file by its name", "MODEL.safetensors, MODEL.bin");
-    return from_safetensors({parse_safetensors(file, path),
-                             config_json,
-                             path,
-                             std::filesystem::path(path).replace_filename("config.json").string(),
-                             {}});
+        throw InputError(path, "is no model file by its name", "MODEL.safetensors, MODEL.gguf, MODEL.bin");
+    ModelFiles model;
+    model.tensors = parse_safetensors(file, path);
+    model.config = config_json;
+    model.where = path;
+    model.config_where = std::filesystem::path(path).replace_filename("config.json").string();
+    return from_safetensors(std::move(model));
 }
 
 ImportedModel import_model(const std::string& path) {
     std::error_code error;
     const std::string ending = ending_of(path);
     if (!std::filesystem::is_directory(path, error)) {
-        if (ending == ".bin" || ending == ".pt" || ending == ".pth" || ending == ".gguf") {
+        if (ending == ".gguf") {
+            const auto file = file_source(path);
+            return from_safetensors(gguf_model(file, path));
+        }
+        if (ending == ".bin" || ending == ".pt" || ending == ".pth") {
             reject_other_content(*file_source(path), path);
             const FileBytes file(path);
             return import_model(file.bytes(), std::nullopt, path);
         }
         if (ending != ".safetensors" && ending != ".json")
             throw InputError(path, "is no model file by its name",
-                             "a folder, MODEL.safetensors, ….index.json, MODEL.bin");
+                             "a folder, MODEL.safetensors, ….index.json, MODEL.gguf, MODEL.bin");
     }
     return from_safetensors(open_model_files(path));
 }

@@ -141,7 +141,7 @@ void reject_other_content(const ByteSource& file, const std::string& where) {
     if (head.empty()) reject("is empty", kWanted);
     if (head.starts_with("version https://git-lfs"))
         reject("is a pointer of Git LFS, not the file itself", "the file after git lfs pull");
-    if (head.starts_with("GGUF")) reject("is a GGUF file", "the same model as safetensors");
+    if (head.starts_with("GGUF")) reject("is a GGUF file", "a name that ends with .gguf");
     if (head.starts_with("PK\3\4") || head.starts_with("\x80\2"))
         reject("is a pickle of PyTorch, which can hold programs and is not read",
                "the same model as .safetensors, or what python -m normscope.convert FILE FOLDER makes of it");

@@ -14,6 +14,7 @@ struct ModelFiles {
     Safetensors tensors;
     std::optional<std::string> config;  ///< the text of config.json; nullopt where there is none
     std::string where, config_where;    ///< for messages: the file, folder or index; the config.json
+    bool neighbours = false;            ///< rotary pairs of q and k are 2i and 2i + 1
     std::vector<std::string> notes;     ///< what the reader should know, a line each
 };
 

@@ -189,9 +189,10 @@ std::vector<ForeignTensor> llama_tensors(const StackSpec& s, const FoundNaming& 
         else
             for (const std::string which : {"q", "k", "v"})
                 linear("self_attn." + which + "_proj", "attn", {which}, s.qkv_bias(),
-                       which == "v" || s.rope_fraction == 1
+                       which == "v" || (s.rope_fraction == 1 && !found.neighbours)
                            ? std::vector<std::size_t>()
-                           : rotary_rows(s, which == "q" ? s.heads : s.kv_heads, RotaryPairs::Halves));
+                           : rotary_rows(s, which == "q" ? s.heads : s.kv_heads,
+                                         found.neighbours ? RotaryPairs::Neighbours : RotaryPairs::Halves));
         linear("self_attn.o_proj", "attn", {"o"}, s.attention_out_bias());
         if (s.qk_norm != QkNorm::Off) {
             norm("self_attn.q_norm", "attn.q_norm");

@@ -46,6 +46,7 @@ struct FoundNaming {
     std::string prefix;
     bool fused = false;
     double plus_gain = 0;
+    bool neighbours = false;  ///< rotary pairs of q and k are 2i and 2i + 1 (GGUF)
 };
 
 /// Every tensor of a stack in a naming, in the order in which files hold them; the first is the embedding.

@@ -174,6 +174,71 @@ def test_files_of_transformers(tmp_path, name, dtype, tolerance):
     assert np.abs(ours - theirs).max() <= tolerance * np.abs(theirs).max()
 
 
+@pytest.mark.skipif(not CLI, reason="NORMSCOPE_CLI, the path of normscope-cli, is not set")
+@pytest.mark.parametrize("kind", ["F32", "F16", "BF16"])
+@pytest.mark.parametrize("name", ["Llama", "Qwen2", "Qwen3"])
+def test_gguf(tmp_path, name, kind):
+    """A file as llama.cpp's converter writes it: the logits are the model's, and what transformers makes of the file."""
+    gguf = pytest.importorskip("gguf")
+    model = varied(model_of(name, "eager"), "float32")
+    if kind != "F32":
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.dim() == 2:
+                    parameter.copy_(parameter.to(torch.float16 if kind == "F16" else torch.bfloat16))
+    config, arch = model.config, name.lower()
+    writer = gguf.GGUFWriter(str(tmp_path / "m.gguf"), arch)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(10000.0)
+    if name == "Qwen3":
+        writer.add_key_length(config.head_dim)
+        writer.add_value_length(config.head_dim)
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_token_list([f"t{i}" for i in range(config.vocab_size)])
+    names = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+    parts = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
+             "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+             "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
+             "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+    for layer in range(config.num_hidden_layers):
+        names |= {f"model.layers.{layer}.{ours}": f"blk.{layer}.{theirs}" for ours, theirs in parts.items()}
+    for path, tensor in model.state_dict().items():
+        module, end = path.rsplit(".", 1)
+        values = tensor.numpy()
+        if name == "Llama" and ("q_proj" in module or "k_proj" in module):  # the converter's permute()
+            heads = config.num_attention_heads if "q_proj" in module else config.num_key_value_heads
+            values = values.reshape(heads, 2, values.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(values.shape)
+        dtype = None
+        if values.ndim == 2 and kind != "F32":
+            dtype = getattr(gguf.GGMLQuantizationType, kind)
+            values = values.astype(np.float16) if kind == "F16" else gguf.quants.quantize(values, dtype)
+        writer.add_tensor(f"{names[module]}.{end}", np.ascontiguousarray(values), raw_dtype=dtype)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    models = [model]
+    if name != "Qwen3":  # transformers does not read the width of its heads
+        models.append(transformers.AutoModelForCausalLM.from_pretrained(tmp_path, gguf_file="m.gguf", dtype=torch.float32))
+    recipe, weights, text, out = (tmp_path / n for n in ("r.json", "w.h5", "t.h5", "out.h5"))
+    subprocess.run([CLI, "import", tmp_path / "m.gguf", "--recipe", recipe, "--weights", weights], check=True)
+    tokens = torch.randint(0, 40, (2, 16))
+    with h5py.File(text, "w") as file:
+        file["tokens"], file["targets"] = tokens.numpy().astype("i4"), tokens.numpy().astype("i4")
+    subprocess.run([CLI, "evaluate", recipe, "--weights", weights, "--tokens", text, "--dtype", "float32", "--out", out],
+                   check=True, capture_output=True)
+    with torch.no_grad(), h5py.File(out) as file:
+        for one in models:
+            theirs = one.eval()(input_ids=tokens).logits.numpy()
+            assert np.abs(file["logits"][()] - theirs).max() <= 1e-6 * np.abs(theirs).max()
+
+
 def images_of(folder, dtype, size):
     """Our logits of four random images at their class tokens, and the images."""
     recipe, weights, text, out = (folder / n for n in ("r.json", "w.h5", "t.h5", "out.h5"))

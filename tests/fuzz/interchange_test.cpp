@@ -306,8 +306,8 @@ class FuzzInterchange : public QObject {
         QTest::addColumn<int>("seed");
         const char* names[] = {
             "gpt2",       "nanogpt",  "llama",  "llama tied", "llama2.c", "llama2.c untied", "llm.c",
-            "llm.c bf16", "gpt_neox", "gemma3", "gpt_j",      "vit",      "timm_vit"};
-        for (int i = 0; i < 13; ++i) QTest::newRow(names[i]) << i;
+            "llm.c bf16", "gpt_neox", "gemma3", "gpt_j",      "vit",      "timm_vit",        "gguf"};
+        for (int i = 0; i < 14; ++i) QTest::newRow(names[i]) << i;
     }
     void damagedFiles() {
         QFETCH(int, seed);
@@ -315,7 +315,7 @@ class FuzzInterchange : public QObject {
                                    sample::llama(true), sample::llama2_c(true), sample::llama2_c(false),
                                    sample::llm_c(3),    sample::llm_c(5),       sample::neox(),
                                    sample::gemma3(),    sample::gpt_j(),        sample::vit(false),
-                                   sample::vit(true)};
+                                   sample::vit(true),   sample::gguf()};
         const ModelFile& whole = seeds[seed];
         Tally tally;
         read(whole, tally);

@@ -243,6 +243,87 @@ class ModelFileTest : public QObject {
         QVERIFY(pooled.notes.back().find("vit.pooler.dense.weight") != std::string::npos);
     }
 
+    void llamaOfLlamaCpp() {
+        const ImportedModel m = imported(sample::gguf()), plain = imported(sample::llama(false));
+        QCOMPARE(m.format, "gguf");
+        QVERIFY(m.recipe.stack == plain.recipe.stack);
+        const auto names = sample::gguf_tensors();
+        const auto theirs = [&](const char* name, std::size_t i) {
+            return double(sample::number(place(names, name), i));
+        };
+        constexpr std::size_t order[] = {0, 2, 1, 3};  // entries 0 and 1 of a head are a pair there
+        for (std::size_t head = 0; head < 2; ++head)
+            for (std::size_t j = 0; j < 4; ++j) {
+                QCOMPARE(at(m, "blocks.1.attn.wq", 4 * head + j, 5),
+                         theirs("blk.1.attn_q.weight", (4 * head + order[j]) * 8 + 5));
+                if (head == 0)
+                    QCOMPARE(at(m, "blocks.0.attn.wk", j, 3),
+                             theirs("blk.0.attn_k.weight", order[j] * 8 + 3));
+                if (head == 0)
+                    QCOMPARE(at(m, "blocks.0.attn.wv", j, 3), theirs("blk.0.attn_v.weight", j * 8 + 3));
+            }
+        QCOMPARE(at(m, "blocks.1.ffn.w_down", 7, 5), theirs("blk.1.ffn_down.weight", 7 * 6 + 5));
+        QCOMPARE(at(m, "head.weight", 6, 7), theirs("output.weight", 55));
+    }
+
+    void whatAGgufCannotStateIsNamed_data() {
+        QTest::addColumn<QString>("key");
+        QTest::addColumn<int>("type");
+        QTest::addColumn<double>("number");
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("names");
+        const auto row = [](const char* key, int type, double number, const char* text, const char* names) {
+            QTest::newRow(key) << key << type << number << text << names;
+        };
+        row("general.architecture", 8, 0, "mamba", "\"mamba\" is not read");
+        row("general.alignment", 4, 0, "", "general.alignment");
+        row("split.count", 4, 3, "", "one of 3 parts");
+        row("llama.rope.dimension_count", 4, 2, "", "rope.dimension_count");
+        row("llama.rope.scaling.type", 8, 0, "yarn", "rope.scaling.type");
+        row("llama.rope.scale_linear", 6, 2, "", "rope.scale_linear");
+        row("llama.expert_count", 4, 8, "", "expert_count");
+        row("llama.logit_scale", 6, 0.5, "", "llama.logit_scale 0.5");
+        row("llama.attention.head_count", 4, 0, "", "rope.dimension_count");
+        row("llama.attention.value_length", 4, 6, "", "accepted");
+        row("llama.block_count", -1, 0, "", "llama.block_count: is missing");
+        row("llama.attention.head_count_kv", 8, 0, "a", "num_key_value_heads");
+        row("llama.x", 99, 0, "", "unknown type 99");
+    }
+    void whatAGgufCannotStateIsNamed() {
+        QFETCH(QString, key);
+        QFETCH(int, type);
+        QFETCH(double, number);
+        QFETCH(QString, text);
+        QFETCH(QString, names);
+        std::map<std::string, std::optional<sample::GgufValue>> keys;
+        auto& changed = keys[key.toStdString()];
+        if (type >= 0)
+            changed = sample::GgufValue{static_cast<std::uint32_t>(type), number, text.toStdString()};
+        const QString line = QString::fromStdString(sample::rejected_with(sample::gguf(keys)));
+        QVERIFY2(line.contains(names) && !line.contains('\n'), qPrintable(line));
+    }
+
+    void whatIsNoFloatInAGgufIsNamed() {
+        const QString quantised = QString::fromStdString(sample::rejected_with(sample::gguf({}, 12)));
+        QVERIFY2(quantised.contains("16 quantised tensors, the first is token_embd.weight of type 12"),
+                 qPrintable(quantised));
+        ModelFile file = sample::gguf();
+        const std::string name = "blk.0.attn_v";
+        const std::string bytes(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+        ModelFile other = file;
+        std::memcpy(other.bytes.data() + bytes.find(name), "blk.0.attn_w", name.size());
+        QVERIFY(QString::fromStdString(sample::rejected_with(other)).contains("blk.0.attn_w.weight"));
+        // Two tensors at one place; a file that was cut.
+        other = file;
+        std::memcpy(other.bytes.data() + bytes.find(name) + name.size() + 7 + 4 + 16 + 4, "\0\0\0\0", 4);
+        QVERIFY(QString::fromStdString(sample::rejected_with(other)).contains("overlaps"));
+        other = file;
+        other.bytes.resize(other.bytes.size() - 300);
+        QVERIFY(QString::fromStdString(sample::rejected_with(other)).contains("inside the file"));
+        other.bytes.resize(200);
+        QVERIFY(QString::fromStdString(sample::rejected_with(other)).contains("ends within its header"));
+    }
+
     void llamaOfHuggingFace() {
         for (const bool tied : {false, true}) {
             const ImportedModel m = imported(sample::llama(tied));
@@ -397,7 +478,7 @@ class ModelFileTest : public QObject {
                     .contains("no tensors"));
         QVERIFY(rejection({"m.safetensors", sample::safetensors({{"tok_emb", {2, 2}}}), std::nullopt})
                     .contains("no recipe"));
-        QVERIFY(rejection({"m.gguf", {}, std::nullopt}).contains(".safetensors"));
+        QVERIFY(rejection({"m.gguf", {}, std::nullopt}).contains("ends within its header"));
         sample::Bytes pickle(100);
         pickle[0] = std::byte{'P'}, pickle[1] = std::byte{'K'}, pickle[2] = std::byte{3},
         pickle[3] = std::byte{4};

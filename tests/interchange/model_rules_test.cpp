@@ -476,7 +476,9 @@ class ModelRulesTest : public QObject {
         row("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
             "Git LFS");
         row("model.safetensors", "\n<!DOCTYPE html><html></html>", "HTML");
-        row("model.gguf", "GGUF\3\0\0\0", "GGUF");
+        row("model.safetensors", "GGUF\3\0\0\0", "is a GGUF file");
+        row("model.gguf", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "is no GGUF file");
         row("model.pth", QByteArray("PK\3\4", 4) + QByteArray(100, '\0'), "pickle");
         row("model.safetensors", "", "is empty");
         row("adapter_config.json", "{}", "LoRA adapter");

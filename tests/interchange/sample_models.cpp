@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -216,6 +217,83 @@ ModelFile vit(bool timm) {
                    R"("hidden_act":"gelu","layer_norm_eps":1e-12,"qkv_bias":true,"encoder_stride":16,)"
                    R"("pooler_act":"tanh","pooler_output_size":8,"attention_probs_dropout_prob":0.0,)"
                    R"("hidden_dropout_prob":0.0,"id2label":{"0":"a"}})"};
+}
+
+std::vector<std::pair<std::string, Shape>> gguf_tensors() {
+    std::vector<std::pair<std::string, Shape>> all{{"token_embd.weight", {7, 8}}};
+    for (int l = 0; l < 2; ++l) {
+        const std::string layer = "blk." + std::to_string(l) + ".";
+        const auto add = [&](const char* name, const Shape& shape) {
+            all.emplace_back(layer + name + ".weight", shape);
+        };
+        add("attn_norm", {8});
+        add("attn_q", {8, 8});
+        add("attn_k", {4, 8});
+        add("attn_v", {4, 8});
+        add("attn_output", {8, 8});
+        add("ffn_norm", {8});
+        add("ffn_gate", {6, 8});
+        add("ffn_up", {6, 8});
+        add("ffn_down", {8, 6});
+    }
+    all.emplace_back("output_norm.weight", Shape{8});
+    all.emplace_back("output.weight", Shape{7, 8});
+    return all;
+}
+
+ModelFile gguf(const std::map<std::string, std::optional<GgufValue>>& keys, std::uint32_t matrices) {
+    std::map<std::string, std::optional<GgufValue>> all{
+        {"general.architecture", GgufValue{8, 0, "llama"}},
+        {"general.name", GgufValue{8, 0, "a name"}},
+        {"llama.context_length", GgufValue{4, 5, {}}},
+        {"llama.embedding_length", GgufValue{4, 8, {}}},
+        {"llama.block_count", GgufValue{4, 2, {}}},
+        {"llama.feed_forward_length", GgufValue{4, 6, {}}},
+        {"llama.attention.head_count", GgufValue{4, 2, {}}},
+        {"llama.attention.head_count_kv", GgufValue{4, 1, {}}},
+        {"llama.attention.layer_norm_rms_epsilon", GgufValue{6, 1e-6, {}}},
+        {"llama.rope.freq_base", GgufValue{6, 500000, {}}},
+        {"llama.rope.dimension_count", GgufValue{4, 4, {}}},
+        {"tokenizer.ggml.tokens", GgufValue{9, 0, "a token"}}};
+    for (const auto& [key, value] : keys) all[key] = value;
+    Bytes file;
+    const auto text = [&](const std::string& of) {
+        append(file, static_cast<std::uint64_t>(of.size()));
+        for (const char c : of) file.push_back(static_cast<std::byte>(c));
+    };
+    const auto tensors = gguf_tensors();
+    for (const char c : {'G', 'G', 'U', 'F'}) file.push_back(static_cast<std::byte>(c));
+    append(file, std::uint32_t{3});
+    append(file, static_cast<std::uint64_t>(tensors.size()));
+    append(file, static_cast<std::uint64_t>(
+                     std::count_if(all.begin(), all.end(), [](const auto& entry) { return entry.second; })));
+    for (const auto& [key, value] : all) {
+        if (!value) continue;
+        text(key);
+        append(file, value->type);
+        if (value->type == 4) append(file, static_cast<std::uint32_t>(value->number));
+        if (value->type == 6) append(file, static_cast<float>(value->number));
+        if (value->type == 9) {
+            append(file, std::uint32_t{8});
+            append(file, std::uint64_t{1});
+        }
+        if (value->type >= 8) text(value->text);
+    }
+    std::uint64_t offset = 0;
+    for (const auto& [name, shape] : tensors) {
+        text(name);
+        append(file, static_cast<std::uint32_t>(shape.size()));
+        for (std::size_t i = shape.size(); i-- > 0;) append(file, static_cast<std::uint64_t>(shape[i]));
+        append(file, shape.size() == 2 ? matrices : 0);
+        append(file, offset);
+        offset += (4 * count(shape) + 31) / 32 * 32;
+    }
+    file.resize((file.size() + 31) / 32 * 32);
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+        for (std::size_t i = 0; i < count(tensors[t].second); ++i) append(file, number(t, i));
+        file.resize((file.size() + 31) / 32 * 32);
+    }
+    return {"folder/model.gguf", file, std::nullopt};
 }
 
 ModelFile gemma3() {

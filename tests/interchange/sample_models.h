@@ -4,6 +4,8 @@
 #include "core/interchange/model_file.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,6 +51,15 @@ std::vector<std::pair<std::string, Shape>> gpt_j_tensors();
 /// classes; as transformers writes it or as timm does, whose name would give 3 heads where none are stated.
 ModelFile vit(bool timm);
 std::vector<std::pair<std::string, Shape>> vit_tensors(bool timm);
+/// The LLaMA below as llama.cpp's GGUF: its names, q and k in pairs of neighbours. `keys`: entries of the
+/// metadata that are changed, added, or (empty) left.
+struct GgufValue {
+    std::uint32_t type = 4;  ///< 4: uint32, 6: float32, 8: text, 9: a list of one text
+    double number = 0;
+    std::string text;
+};
+ModelFile gguf(const std::map<std::string, std::optional<GgufValue>>& keys = {}, std::uint32_t matrices = 0);
+std::vector<std::pair<std::string, Shape>> gguf_tensors();
 /// Of Gemma 3: two layers, the first with a window of 3 tokens; tied.
 ModelFile gemma3();
 std::vector<std::pair<std::string, Shape>> neox_tensors();

@@ -31,7 +31,7 @@ Kind kindOf(const QString& path) {
     };
     if (one_of({"h5", "hdf5"})) return Kind::Session;
     if (one_of({"json"})) return Kind::Recipe;
-    if (one_of({"safetensors", "bin"})) return Kind::Model;
+    if (one_of({"safetensors", "gguf", "bin"})) return Kind::Model;
     if (one_of({"txt", "md", "rst", "tex", "csv", "py", "cpp", "c", "h"})) return Kind::Text;
     return Kind::Unknown;
 }
@@ -142,7 +142,7 @@ void DropController::take(const QStringList& paths, bool add) {
             case Kind::Unknown:
                 Q_EMIT lab_.problem(
                     tr("%1: is not known. Files: sessions (.h5), recipes (.json), models (.safetensors, "
-                       ".bin), texts (.txt). Folders: of a sweep, of a model")
+                       ".gguf, .bin), texts (.txt). Folders: of a sweep, of a model")
                         .arg(QFileInfo(path).fileName()));
         }
     }

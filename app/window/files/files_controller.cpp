@@ -120,7 +120,7 @@ void FilesController::confirmAndOpen(const QString& path) {
 void FilesController::importModel() {
     widgets::Settings settings;
     const QString path = QFileDialog::getOpenFileName(window_, tr("Import a model"), settings.lastFolder(),
-                                                      tr("Models (*.safetensors *.index.json *.bin)"));
+                                                      tr("Models (*.safetensors *.index.json *.gguf *.bin)"));
     if (path.isEmpty()) return;
     settings.setLastFolder(QFileInfo(path).absolutePath());
     lab_.runs().importModel(path);
