@@ -242,7 +242,7 @@ GgufFile parse_gguf(const std::shared_ptr<const ByteSource>& file, const std::st
             if (__builtin_mul_overflow(numbers, size, &entry.bytes))
                 throw InputError(name, "has a shape of more than 2^64 bytes", "");
         } else if (++quantised_count == 1) {
-            quantised = entry.name + " of type " + std::to_string(type);
+            quantised = quoted(std::as_const(entry.name)) + " of type " + std::to_string(type);
         }
         tensors.emplace_back(std::move(entry), offset);
     }
@@ -286,8 +286,8 @@ std::string name_of(const std::string& theirs) {
         const char *theirs, *ours;
     };
     static constexpr Known kOutside[] = {{"token_embd.weight", "model.embed_tokens.weight"},
-                                       {"output_norm.weight", "model.norm.weight"},
-                                       {"output.weight", "lm_head.weight"}};
+                                         {"output_norm.weight", "model.norm.weight"},
+                                         {"output.weight", "lm_head.weight"}};
     static constexpr Known kOfLayer[] = {
         {"attn_norm", "input_layernorm"},    {"ffn_norm", "post_attention_layernorm"},
         {"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
@@ -334,7 +334,7 @@ class Metadata {
         std::string unknown;
         for (const auto& [key, value] : file_.metadata)
             if (key.starts_with(prefix_) && !read_.count(key))
-                unknown += (unknown.empty() ? "" : ", ") + key + " " + json_text(value);
+                unknown += (unknown.empty() ? "" : ", ") + quoted(key) + " " + json_text(value);
         if (!unknown.empty())
             throw InputError(where_ + ": " + unknown, "is not known and may change what the model computes",
                              "a file without");

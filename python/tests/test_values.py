@@ -192,7 +192,7 @@ def test_norm_sites(tmp_path, norm):
     u, s, _ = torch.linalg.svd(jacobian)
     null = u[:, s < 1e-10 * s[0]]
     assert null.shape[1] == (2 if norm == "layernorm" else 1)
-    erased, total = erased_backward(site, x, g)
+    erased, total = erased_backward(site, site.gain(), x, g)
     assert float(erased) == pytest.approx(float((null.T @ g[0, 0]).square().sum()), rel=1e-8)
     assert float(total) == pytest.approx(float(g.square().sum()), rel=1e-12)
     assert exact.depth == 3

@@ -282,7 +282,7 @@ class ModelFileTest : public QObject {
         row("llama.rope.scaling.type", 8, 0, "yarn", "rope.scaling.type");
         row("llama.rope.scale_linear", 6, 2, "", "rope.scale_linear");
         row("llama.expert_count", 4, 8, "", "expert_count");
-        row("llama.logit_scale", 6, 0.5, "", "llama.logit_scale 0.5");
+        row("llama.logit_scale", 6, 0.5, "", "\"llama.logit_scale\" 0.5");
         row("llama.attention.head_count", 4, 0, "", "rope.dimension_count");
         row("llama.attention.value_length", 4, 6, "", "accepted");
         row("llama.block_count", -1, 0, "", "llama.block_count: is missing");
@@ -305,7 +305,7 @@ class ModelFileTest : public QObject {
 
     void whatIsNoFloatInAGgufIsNamed() {
         const QString quantised = QString::fromStdString(sample::rejected_with(sample::gguf({}, 12)));
-        QVERIFY2(quantised.contains("16 quantised tensors, the first is token_embd.weight of type 12"),
+        QVERIFY2(quantised.contains("16 quantised tensors, the first is \"token_embd.weight\" of type 12"),
                  qPrintable(quantised));
         ModelFile file = sample::gguf();
         const std::string name = "blk.0.attn_v";

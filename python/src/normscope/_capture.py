@@ -24,6 +24,10 @@ def tensor_of(value):
     return None
 
 
+# torch.compile runs what a hook does as it is, between its graphs.
+_untraced = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)
+
+
 class AttentionRows:
     """What one layer's attention computed: scores' operands or probabilities, of the first sequences."""
 
@@ -43,6 +47,7 @@ class Pass:
         self.states = {}  # k: h_k [B, n, d]
         self.branches = {}  # sub-layer: [B, n, d]
         self.norm_inputs = {}  # site: [B, n, d]
+        self.gains = {}  # site: γ [d] as the pass read it, None without one; absent where it is spread over processes
         self.state_gradients = {}  # k: norms of the tokens' gradients [B, n], float32 or float64
         self.sum_gradients = {}  # sub-layer with a post norm: token norms [B, n], of the sum before it
         self.site_gradients = {}  # site: (erased [B], total [B])
@@ -125,13 +130,17 @@ class Capture:
     def _hook(self, tap, action):
         if tap.side == "input":
             self._handles.append(tap.module.register_forward_pre_hook(
-                lambda module, inputs: self._call(action, tensor_of(inputs))))
+                lambda module, inputs: self._call(action, inputs)))
         else:
             self._handles.append(tap.module.register_forward_hook(
-                lambda module, inputs, output: self._call(action, tensor_of(output))))
+                lambda module, inputs, output: self._call(action, output)))
 
-    def _call(self, action, tensor):
-        if self._open and tensor is not None:
+    @_untraced
+    def _call(self, action, value):
+        if not self._open:
+            return
+        tensor = tensor_of(value)
+        if tensor is not None:
             action(tensor)
 
     def _register(self):
@@ -153,6 +162,7 @@ class Capture:
             self._handles.append(module.register_forward_pre_hook(lambda m, i, layer=layer: self._enter(layer)))
             self._handles.append(module.register_forward_hook(lambda m, i, o: self._enter(None)))
 
+    @_untraced
     def _enter(self, layer):
         self._layer = layer
 
@@ -184,14 +194,18 @@ class Capture:
         now = self.current
         if now.sampled and self.wants_norms and site.name not in now.norm_inputs:
             now.norm_inputs[site.name] = x.detach()
+            if not site.sharded:
+                gain = site.gain()
+                now.gains[site.name] = None if gain is None else gain.clone()
 
     def _norm_output(self, site, y):
         now = self.current
         if not (now.sampled and self.wants_norms and y.requires_grad) or site.name in now.site_gradients:
             return
         now.site_gradients[site.name] = None
-        y.register_hook(lambda g: now.site_gradients.__setitem__(
-            site.name, norm_sites.erased_backward(site, now.norm_inputs[site.name], g.detach())))
+        if site.name in now.gains:
+            y.register_hook(lambda g: now.site_gradients.__setitem__(site.name, norm_sites.erased_backward(
+                site, now.gains[site.name], now.norm_inputs[site.name], g.detach())))
 
     def _logits(self, x):
         if self.current.sampled and self.current.logits is None:

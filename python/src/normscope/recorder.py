@@ -18,6 +18,7 @@ from .families import find_structure, unwrapped
 from .probes._seen import Seen
 from .probes.updates import Update, groups_of
 from .snapshot import write_snapshot
+from .structure import local
 
 COLUMNS = ("loss", "val_loss", "grad_norm", "grad_ratio", "lr", "temperature", "tokens_per_s", "step_ms", "probe_ms",
            "batch_hash")
@@ -102,6 +103,8 @@ class Recorder:
         self._notes = []
         if removed:
             self._notes.append("the model is inside " + ", ".join(removed))
+        if "_orig_mod" in removed:
+            self._notes.append("the model is compiled: recording splits its graphs, whose last bits may be others than in one piece")
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             count = torch.distributed.get_world_size()
             self._notes.append(f"rank 0 of {count}: its own part of the batch, its own shards of the parameters")
@@ -138,6 +141,7 @@ class Recorder:
         self._hash = math.nan
         self._capture = None
         self._problem_noted = False
+        self._unmeasured = set()  # probes that failed once
         self._handles = []
         if self._structure is not None:
             self._capture = Capture(self._model, self._structure, sequences)
@@ -185,7 +189,9 @@ class Recorder:
         """The sum over a step's backward passes so far, before clipping."""
         if not self._watch_gradients or gradient is None or gradient.is_sparse:
             return
-        whole = gradient.detach() if parameter.grad is None else parameter.grad.detach() + gradient.detach()
+        whole = local(gradient.detach())
+        if parameter.grad is not None:
+            whole = local(parameter.grad.detach()) + whole
         if whole.dtype in (torch.float16, torch.bfloat16):
             whole = whole.float()
         self._squares[id(parameter)] = torch.linalg.vector_norm(whole)
@@ -285,15 +291,24 @@ class Recorder:
         view.wants_logits = "tokens" in self._ids
         if self._update is not None:
             start = time.perf_counter()
-            view.updates = self._update.finish()
+            try:
+                view.updates = self._update.finish()
+            except Exception as error:
+                self._drop("updates", error)
             self._spend("updates", start)
         results = []
         for probe in self._probes:
+            if probe.ID in self._unmeasured:
+                continue
             start = time.perf_counter()
-            if probe.ID in ("gradients", "tokens"):
-                arrays, labels = probe.measure(view, self._sequences)
-            else:
-                arrays, labels = probe.measure(view)
+            try:
+                if probe.ID in ("gradients", "tokens"):
+                    arrays, labels = probe.measure(view, self._sequences)
+                else:
+                    arrays, labels = probe.measure(view)
+            except Exception as error:  # whatever a model is, its training goes on
+                self._drop(probe.ID, error)
+                continue
             cost = self._spend(probe.ID, start)
             if probe.ID == "updates":
                 cost = self._costs["updates"]
@@ -303,6 +318,13 @@ class Recorder:
         if first is not None and last is not None and (last**2).sum() > 0:
             ratio = math.sqrt((first**2).sum() / (last**2).sum())
         return results, ratio
+
+    def _drop(self, probe, error):
+        """Measures a probe no more, and says why in the recording and in a warning."""
+        self._unmeasured.add(probe)
+        line = f"{probe}: not measured any more: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        self._waiting_events.append((self._step, "series", line))
+        warnings.warn(f"normscope: {line}", stacklevel=4)
 
     def _judge(self, loss, total, seen, norms):
         """Events and the outcome, from the loss and what this pass shows of it."""

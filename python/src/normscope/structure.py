@@ -18,6 +18,11 @@ class UnknownStructure(ValueError):
     """The model is of no known form; the message says what was looked for."""
 
 
+def local(tensor):
+    """What this process has of a tensor that is spread over several (FSDP): no other one takes part."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
 @dataclass(frozen=True)
 class Tap:
     """A tensor [batch, tokens, d] of a pass: the first input or output of a module."""
@@ -37,11 +42,16 @@ class NormSite:
     unit_offset: bool = False  # the gain is 1 + weight (Gemma)
 
     def gain(self):
-        """γ [d], or None without one."""
+        """γ [d], or None without one. Under FSDP only while the layer's pass runs; else a part of it (`sharded`)."""
         weight = getattr(self.module, "weight", None)
         if weight is None:
             return None
-        return weight.detach() + 1 if self.unit_offset else weight.detach()
+        return local(weight.detach()) + 1 if self.unit_offset else local(weight.detach())
+
+    @property
+    def sharded(self):
+        """Whether this process has a part of γ alone."""
+        return hasattr(getattr(self.module, "weight", None), "to_local")
 
 
 @dataclass

@@ -55,6 +55,10 @@ class Seen:
         found = self.seen.norm_inputs.get(site.name)
         return None if found is None else self._in_order(found)
 
+    def gain(self, site):
+        """γ of the pass, before the optimizer changed it; None without one, NaN where it was not seen."""
+        return self.seen.gains.get(site.name, torch.tensor(float("nan")))
+
     def logits(self):
         found = self.seen.logits
         return None if found is None or found.dim() != 3 else self._in_order(found)

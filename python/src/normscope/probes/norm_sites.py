@@ -25,13 +25,12 @@ def reciprocal_sigma(site, x):
     return (_variance(site, x) + site.eps).rsqrt()
 
 
-def erased_backward(site, x, g):
+def erased_backward(site, gain, x, g):
     """Energy of an output's gradient that the norm's Jacobian erases, and its whole energy, [B] each.
 
     Jᵀg vanishes where γ∘g lies in the span of 1 and x (RMSNorm: of x): the part of g along 1/γ and x̂/γ.
     None where a gain is 0 or not finite.
     """
-    gain = site.gain()
     x, g = wide(x), wide(g)
     centred = site.kind == "layernorm"
     gain = torch.ones(x.shape[-1], dtype=x.dtype, device=x.device) if gain is None else gain.to(x.dtype)

@@ -39,7 +39,7 @@ def _sums(seen, k):
         at_sum = unknown if squares is None else squares
         read = seen.norm_input(post)
         gain = unknown if read is None else numbers(reciprocal_sigma(post, read)).sum(axis=1)
-        gamma = post.gain()
+        gamma = seen.gain(post)
         if gamma is not None:
             gain = gain * float(numbers(gamma.double().square().mean().sqrt()))
     return np.stack([ratio, cosine, directed.sum(axis=1).astype(float), out, at_sum, into, gain], axis=1)

@@ -5,6 +5,7 @@ import numpy as np
 import torch
 
 from .._recording_file import Array
+from ..structure import local
 from ._seen import wide
 
 ID = "updates"
@@ -39,7 +40,7 @@ class Update:
     def __init__(self, groups, optimizer):
         self.groups = groups
         self.optimizer = optimizer
-        self.before = {name: [p.detach().clone() for p in group] for name, group in groups.items()}
+        self.before = {name: [local(p.detach()).clone() for p in group] for name, group in groups.items()}
 
     def finish(self):
         """{group: (ratio, share under ε, share that BF16 would not move)}."""
@@ -49,7 +50,9 @@ class Update:
         moved, length = [], []
         still = changed = under = seen = 0
         for before, parameter in zip(self.before[name], group):
-            after = parameter.detach()
+            after = local(parameter.detach())
+            if after.shape != before.shape:  # FSDP gathered it when the step began
+                return np.nan, np.nan, np.nan
             change = wide(after) - wide(before)
             moved.append(torch.linalg.vector_norm(change))
             length.append(torch.linalg.vector_norm(wide(before)))
@@ -77,6 +80,7 @@ class Update:
         eps, betas, step = settings.get("eps"), settings.get("betas"), float(state.get("step", 0))
         if eps is None or betas is None or step < 1:
             return None
+        second = local(second)
         bound = (eps * eps) * (1 - betas[1] ** step)
         present = second > 0
         return (present & (second < bound)).sum(), present.sum()
