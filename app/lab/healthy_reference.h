@@ -18,8 +18,8 @@ class LabState;
 struct LabRun;
 
 /// The healthy runs to which those of the comparison are compared: their band (core/findings/healthy_band.h)
-/// is drawn grey behind figures, and the findings state since which step a run is outside. It is of the
-/// window, not of the session: it stays when another one is opened. Interface thread.
+/// is drawn grey in figures, below the runs, and the findings state since which step a run is outside. It is
+/// of the window, not of the session: it stays when another one is opened. Interface thread.
 class HealthyReference : public QObject {
     Q_OBJECT
   public:

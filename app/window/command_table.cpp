@@ -140,7 +140,7 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          [=] { lab->view().setGroupSeeds(!lab->view().groupsSeeds()); }},
         {C::HealthyRuns,
          G::Comparison,
-         tr("Healthy runs: draw their band behind all figures…"),
+         tr("Healthy runs: draw their band below the runs…"),
          {keys("Ctrl+Shift+B")},
          [=] { files->chooseHealthyRuns(); }},
         {C::NoHealthyRuns,

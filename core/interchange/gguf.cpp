@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::uint64_t kLongestName = 1 << 16, kMostEntries = 1 << 20;
+constexpr std::uint64_t kLongestName = 1 << 16, kMaxEntries = 1 << 20;
 constexpr const char* kWhole = "a file that was written to its end";
 
 /// Reads a file from its begin on, in pieces.
@@ -206,10 +206,10 @@ GgufFile parse_gguf(const std::shared_ptr<const ByteSource>& file, const std::st
         throw InputError(where, "is of version " + std::to_string(version),
                          "versions 2 and 3, little-endian");
     const auto count = in.value<std::uint64_t>(), keys = in.value<std::uint64_t>();
-    if (count > kMostEntries || keys > kMostEntries)
+    if (count > kMaxEntries || keys > kMaxEntries)
         throw InputError(where,
                          "states " + std::to_string(count) + " tensors and " + std::to_string(keys) + " keys",
-                         "at most " + std::to_string(kMostEntries) + " each");
+                         "at most " + std::to_string(kMaxEntries) + " each");
     GgufFile found;
     for (std::uint64_t i = 0; i < keys; ++i) {
         const std::string key = in.text(kLongestName);

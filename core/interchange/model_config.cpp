@@ -4,8 +4,8 @@
 #include "core/base/error.h"
 #include "core/interchange/activation_words.h"
 #include "core/interchange/config_reader.h"
-#include "core/interchange/families/gpt_j.h"
-#include "core/interchange/families/vision.h"
+#include "core/interchange/gpt_j.h"
+#include "core/interchange/vision.h"
 #include "core/stack/json_fields.h"
 
 #include <algorithm>

@@ -35,7 +35,7 @@ enum ThetaTerm : std::size_t {
 /// A head's row with the lowest relative θ, a long one where there is any.
 struct LowestRow {
     double relative = std::numeric_limits<double>::infinity(), theta = kNaN;
-    std::size_t sequence = 0, row = 0;
+    std::size_t sequence = 0, row = 0, entries = 0;  ///< entries: without those that a window hides
     std::vector<double> probabilities;
     std::vector<std::size_t> subset;
 };
@@ -78,10 +78,11 @@ class HeadRows {
         summary_.most = std::max(summary_.most, theta.value);
         summary_.widest = std::max(summary_.widest, theta.upper - theta.lower);
         summary_.relative.push_back(relative);
-        const bool informative = row_.size() >= kThetaLowestLength;
-        const bool informative_stored = summary_.lowest.probabilities.size() >= kThetaLowestLength;
+        const bool informative = row_.size() - hidden >= kThetaLowestLength;
+        const bool informative_stored = summary_.lowest.entries >= kThetaLowestLength;
         if (informative != informative_stored ? informative : relative < summary_.lowest.relative)
-            summary_.lowest = {relative, theta.value, sequence, row, row_, solver_.subset()};
+            summary_.lowest = {relative, theta.value,     sequence, row, row_.size() - hidden,
+                               row_,     solver_.subset()};
     }
 
     HeadSummary finish() {

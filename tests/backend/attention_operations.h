@@ -55,8 +55,8 @@ template <class Verify>
 void attention(const Verify& verify, const AttentionCase& given) {
     const auto [heads, kv_heads, norm, rotary, causal, bias, width, tokens, sequences, kind, head_width,
                 soft_cap, window] = given.options;
-    const AttentionShape shape{width,  heads,  kv_heads, head_width > 0 ? head_width : width / heads,
-                               tokens, causal, norm,     kind,
+    const AttentionShape shape{width,  heads,   kv_heads, head_width > 0 ? head_width : width / heads,
+                               tokens, causal,  norm,     kind,
                                window, soft_cap};
     const bool normed = shape.qk_norm != QkNorm::Off, by_head = shape.qk_norm == QkNorm::Head;
     const int rows = sequences * tokens;

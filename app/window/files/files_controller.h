@@ -42,7 +42,7 @@ class FilesController : public QObject {
     void save();
     void saveAs();
     void importModel();
-    /// Asks for the folder of runs that learned, whose band is drawn behind the figures.
+    /// Asks for the folder of runs that learned, whose band is drawn below the runs.
     void chooseHealthyRuns();
     void removeHealthyRuns();
     void newComparison();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The band of healthy runs behind the figures and in the findings: its values, and replies that come late,
+// The band of healthy runs in the figures and in the findings: its values, and replies that come late,
 // twice, failed, after another request, after New.
 #include "app/lab/healthy_reference.h"
 
@@ -81,7 +81,7 @@ class HealthyReferenceTest : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    void theBandIsBehindTheRunsAndInTheFindings() {
+    void theBandIsBelowTheRunsAndInTheFindings() {
         Bench b;
         QVERIFY(!Bench::bandOf(b.figure("growth")));
         QVERIFY(!b.reference().verdict(b.lab->comparison().runs[0]));

@@ -4,7 +4,7 @@
 #include "widgets/figures/parts/depth_axis.h"
 #include "widgets/figures/parts/depth_figure.h"
 #include "widgets/figures/parts/panel_text.h"
-#include "widgets/figures/parts/token_words.h"
+#include "widgets/figures/token_words.h"
 
 #include <algorithm>
 #include <cmath>

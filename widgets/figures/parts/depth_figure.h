@@ -32,7 +32,7 @@ std::optional<Profile> sublayerProfile(const ProbeResult& sample, const std::str
 /// x = depth: one line a run in the first plot on a log axis, its error as a band where that is wider, or its
 /// quartiles, ▲ at bad layers, and below it the ratio strip. Fills subtitle, x names and empty_text. The y
 /// axis is labelled by figure.quantity and figure.unit. `array`: what the profile reads entry by entry, whose
-/// band of healthy runs is drawn behind; empty: none.
+/// band of healthy runs is drawn below; empty: none.
 void drawOverDepth(Figure& figure, const PanelInput& input, const std::string& probe,
                    const ProfileOf& profile, const std::string& array = {});
 

@@ -5,7 +5,7 @@
 
 namespace normscope::widgets {
 
-/// Behind a plot over the depth the band of the healthy runs (PanelInput::healthy): of the step of the first
+/// Below a plot over the depth the band of the healthy runs (PanelInput::healthy): of the step of the first
 /// own sample that has one. `array` is what `profile` reads, entry by entry.
 void addHealthyRange(Plot& plot, const PanelInput& input, const std::string& probe, const std::string& array,
                      const ProfileOf& profile);

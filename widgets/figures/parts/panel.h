@@ -37,7 +37,7 @@ struct PanelInput {
     int selected_layer = -1;               ///< from 0; -1 = none
     int selected_head = -1;                ///< from 0; -1 = none
     PanelOptions options;                  ///< missing keys take their default
-    const HealthyBand* healthy = nullptr;  ///< drawn behind the runs; null = none
+    const HealthyBand* healthy = nullptr;  ///< drawn below the runs; null = none
 
     std::int64_t shownStep() const { return exploring ? 0 : step; }
 };

@@ -4,7 +4,7 @@
 #include "core/theory/softmax_sensitivity.h"
 #include "widgets/figures/parts/panel_text.h"
 #include "widgets/figures/parts/samples.h"
-#include "widgets/figures/parts/token_words.h"
+#include "widgets/figures/token_words.h"
 
 #include <algorithm>
 #include <cmath>

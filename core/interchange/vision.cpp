@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/interchange/families/vision.h"
+#include "core/interchange/vision.h"
 
 #include "core/base/error.h"
 #include "core/interchange/activation_words.h"

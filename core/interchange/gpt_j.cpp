@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/interchange/families/gpt_j.h"
+#include "core/interchange/gpt_j.h"
 
 #include "core/interchange/activation_words.h"
 #include "core/interchange/rotary_rows.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "widgets/figures/parts/token_words.h"
+#include "widgets/figures/token_words.h"
 
 #include "core/probe/interface/token_labels.h"
 
