@@ -59,6 +59,7 @@ class HeadRows {
 
     /// `hidden`: entries at its begin that a window hides.
     void add(std::size_t sequence, std::size_t row, std::span<const T> p, std::size_t hidden) {
+        if (p.size() == hidden + 1 && hidden > 0) return;  // one-hot, as a causal row 0
         const Sensitivity theta = solver_.solve(p);
         const double relative = theta.value / uniform_row_sensitivity(p.size() - hidden);
         row_.assign(p.begin(), p.end());

@@ -85,6 +85,32 @@ class ThetaTest : public QObject {
         }
     }
 
+    /// Keys that a window hides are no entries of a row: uniform rows of local layers are at their own θ.
+    void rowsOfAWindowAreAtTheirOwnLength() {
+        for (const int window : {3, 1}) {
+            StackSpec spec = stack_of(2, 2, 64);
+            spec.rope_global_every = 2;  // layer 1 is local
+            spec.window = window;
+            auto model = model_of<float>(spec, 1);
+            silence_queries(model);
+            ThreadPool pool(1);
+            const Batch batch = batch_of(2, 64);
+            ProbeInput<float> input(model, batch, pool, 0);
+            const auto result = run_probe(*find_probe("theta"), input);
+            for (std::size_t at = 0; at < 4; ++at) {
+                const bool local = at < 2;
+                if (local && window == 1) {  // all are one-hot
+                    QVERIFY(std::isnan(values(result, "relative_mean").at(at)));
+                    continue;
+                }
+                QCOMPARE(values(result, "relative_below_099").at(at), 0.0);
+                QVERIFY(std::abs(values(result, "relative_mean").at(at) - 1) < 1e-6);
+                // Of 63 rows one has two entries and 62 have three, whose uniform θ is 8/9.
+                QCOMPARE(values(result, "below_099").at(at), local ? 62.0 / 63 : 4.0 / 63);
+            }
+        }
+    }
+
     void quantilesAndErrorsOfAllRows() {
         const auto model = model_of<float>(stack_of(2, 2, 12), 5);
         ThreadPool pool(1);

@@ -265,6 +265,24 @@ class TrainerTest : public QObject {
                  qPrintable(QString("%1 %2 %3").arg(wanted).arg(got).arg(with_gates)));
     }
 
+    /// γ of norms without affine parameters has a gradient that moves nothing and is in no norm.
+    void fixedGainsStay() {
+        ThreadPool pool(1);
+        StackSpec spec = small_stack();
+        spec.norm.affine = false;
+        const auto trainer = small_trainer<float>(5, spec);
+        while (!trainer->ended()) trainer->step(pool);
+        const HostView<float> weights = trainer->model().host_parameters();
+        int gains = 0;
+        for (const TensorInfo& t : trainer->model().table().tensors()) {
+            QVERIFY(t.name.find("norm") == std::string::npos || !t.name.ends_with(".bias"));
+            if (t.name.find("norm") == std::string::npos) continue;
+            ++gains;
+            for (std::size_t i = 0; i < t.count; ++i) QCOMPARE(weights[t.offset + i], 1.0f);
+        }
+        QVERIFY(gains > 0);
+    }
+
     /// A scale that is too large overflows: nothing moves, the scale is halved, the run continues.
     void anOverflowSkipsTheUpdate() {
         ThreadPool pool(1);
