@@ -38,12 +38,13 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     TapeContents contents;
     contents.for_gradient = true;
     contents.probabilities = needs_probabilities(ops().layers, spec_, batch.length);
-    contents.compact = compact_parts(spec_, table_, ops().compact, batch.length);
-    const bool compact = contents.compact.sublayers || contents.compact.head;
+    CompactOps<T>* const compact_ops = ops().compact;
+    contents.compact = compact_parts(spec_, table_, compact_ops, batch.length);
+    const bool compact = compact_ops && (contents.compact.sublayers || contents.compact.head);
     if (compact) {
         scratch.short_weights.resize(*device_, table_.size());
         scratch.short_gradients.resize(*device_, table_.size());
-        ops().compact->prepare(table_.size(), parameters_.data(), scratch.short_weights.data());
+        compact_ops->prepare(table_.size(), parameters_.data(), scratch.short_weights.data());
     }
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         thread_local Tape<T> tape;  // its arrays are in the worker's scratch memory

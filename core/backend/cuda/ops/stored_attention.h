@@ -41,6 +41,11 @@ struct MapRows {
     bool causal;
     int window = 0;  ///< AttentionShape's
     NORMSCOPE_SHARED_CODE int length(int i) const { return causal ? first + i % rows + 1 : n; }
+    /// The row of the tape's `maps` maps that row i is of.
+    NORMSCOPE_SHARED_CODE std::size_t of_tape(int i, int maps) const {
+        return static_cast<std::size_t>(i / rows % maps) * static_cast<std::size_t>(n) +
+               static_cast<std::size_t>(first + i % rows);
+    }
     NORMSCOPE_SHARED_CODE int begin(int i) const {
         return window > 0 && length(i) > window ? length(i) - window : 0;
     }
@@ -68,8 +73,7 @@ __global__ void softmax_project_kernel(int count, MapRows map, int maps, const T
     if (i >= count) return;
     const auto n = static_cast<std::size_t>(map.n);
     T* g = gradient + static_cast<std::size_t>(i) * n;
-    const std::size_t at = static_cast<std::size_t>(i / map.rows % maps) * n +
-                           static_cast<std::size_t>(map.first + i % map.rows);
+    const std::size_t at = map.of_tape(i, maps);
     const int length = map.length(i);
     row::softmax_project<Warp<T>>(p + at * n, g, length, *scale, g);
     for (int k = length + Warp<T>::lane(); k < map.n; k += 32) g[k] = 0;
@@ -101,8 +105,7 @@ struct ThroughCap {
         const auto n = static_cast<std::size_t>(map.n);
         const int i = static_cast<int>(at / n), key = static_cast<int>(at % n);
         if (key >= map.length(i)) return;
-        const std::size_t row = static_cast<std::size_t>(i / map.rows % maps) * n +
-                                static_cast<std::size_t>(map.first + i % map.rows);
+        const std::size_t row = map.of_tape(i, maps);
         row::soft_cap_derivative<Serial<T>>(1, cap / *scale, capped + row * n + key, rows + at, rows + at);
     }
 };
