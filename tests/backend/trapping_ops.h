@@ -46,8 +46,8 @@ class Translator {
     }
     template <class T>
     AttentionTape<T> operator()(const AttentionTape<T>& t) const {
-        return {(*this)(t.qkv),           (*this)(t.qk),    (*this)(t.q_norm),     (*this)(t.k_norm),
-                (*this)(t.probabilities), (*this)(t.mixed), (*this)(t.row_softmax)};
+        return {(*this)(t.qkv),           (*this)(t.qk),    (*this)(t.q_norm),      (*this)(t.k_norm),
+                (*this)(t.probabilities), (*this)(t.mixed), (*this)(t.row_softmax), (*this)(t.capped)};
     }
     template <class T>
     struct Gradients {
