@@ -8,8 +8,9 @@
 
 namespace normscope::app {
 
-/// Exit status. A stalled or collapsed run is done; its state is printed.
-enum ExitCode { kDone = 0, kFailed = 1, kWrongInput = 2, kDiverged = 3 };
+/// Exit status. A stalled or collapsed run is done; its state is printed. Interrupted: by a signal, a limit
+/// of time or a watchpoint; it can be resumed.
+enum ExitCode { kDone = 0, kFailed = 1, kWrongInput = 2, kDiverged = 3, kInterrupted = 4 };
 
 /// What the chosen subcommand does, run after the arguments are read, so that its errors are not reported as
 /// argument errors. Returns the exit code; throws InputError (2) or SystemError (1).
@@ -43,6 +44,9 @@ void add_threads_option(CLI::App& command, int& threads);
 /// --backend auto or a word of core/backend/devices/devices.h; require_backend rejects what is not available.
 void add_backend_option(CLI::App& command, std::string& backend);
 void require_backend(const std::string& backend);
+
+/// --max-seconds S: stops with checkpoints then, as at a signal (stop_after); 0: never.
+void add_max_seconds_option(CLI::App& command, double& seconds);
 
 /// One line on stderr.
 void print_error(const std::string& message);

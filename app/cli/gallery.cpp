@@ -3,7 +3,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/json_number.h"
-#include "app/cli/stop_signal.h"
+#include "app/cli/stop.h"
 #include "app/cli/sweep_lines.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
@@ -170,7 +170,7 @@ bool trained(const GalleryEntry& entry, const std::string& folder, const Gallery
     options.folder = folder;
     options.jobs = arguments.jobs;
     options.threads = arguments.threads;
-    options.stop = [] { return stop_signal() != 0; };
+    options.stop = stop_wanted;
     const SweepEnd end = run_sweep(entry.sweep, device_named(arguments.backend), options, watcher);
     return end.count.ended == end.count.total;
 }
@@ -221,7 +221,7 @@ int run_thorough(const std::vector<const GalleryEntry*>& entries, const GalleryA
             SweepLines lines(folder);
             if (!arguments.dry && !trained(part.entry, folder, arguments, lines)) {
                 print_error(folder + ": " + stopped_by() + "; the same command resumes");
-                return kFailed;
+                return kInterrupted;
             }
             results.push_back(read_gallery_result(part.entry, folder, [](const auto& work) { work(); }));
         }
@@ -274,7 +274,7 @@ int run_gallery(const GalleryArguments& arguments) {
         if (!arguments.dry && !trained(*entry, folder, arguments,
                                        arguments.json ? silent : static_cast<SweepWatcher&>(lines))) {
             print_error(folder + ": " + stopped_by() + "; the same command resumes");
-            return kFailed;
+            return kInterrupted;
         }
         const GalleryResult result = read_gallery_result(*entry, folder, [](const auto& work) { work(); });
         if (arguments.json)

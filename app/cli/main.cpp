@@ -5,7 +5,11 @@
 #include "core/base/error.h"
 #include "core/session/process/guard.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -58,6 +62,15 @@ int run(int argc, char** argv) {
     return code;
 }
 
+/// A file that is opened must not get the number of a standard stream that the caller closed: what is printed
+/// would be written into it.
+void occupy_standard_streams() {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+        if (::fcntl(stream, F_GETFD) < 0 &&
+            ::open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY) < 0)
+            std::abort();
+}
+
 int guarded(int argc, char** argv) {
     try {
         guard_foreign_files(installed_walker());
@@ -81,6 +94,7 @@ void print_error(const std::string& message) {
 }  // namespace normscope::app
 
 int main(int argc, char** argv) {
+    normscope::app::occupy_standard_streams();
     normscope::retain_freed_memory();
     return normscope::app::guarded(argc, argv);
 }

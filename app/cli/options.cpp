@@ -17,6 +17,12 @@ void add_backend_option(CLI::App& command, std::string& backend) {
     command.add_option("--backend", backend, "auto, or a device that `devices` lists")->capture_default_str();
 }
 
+void add_max_seconds_option(CLI::App& command, double& seconds) {
+    command
+        .add_option("--max-seconds", seconds, "stop with checkpoints after this time, exit code 4; 0: never")
+        ->check(CLI::Range(0.0, 1e9));
+}
+
 void require_backend(const std::string& backend) {
     device_named(backend);
 }

@@ -2,8 +2,9 @@
 #include "core/sweep/sweep.h"
 
 #include "app/cli/command.h"
-#include "app/cli/stop_signal.h"
+#include "app/cli/stop.h"
 #include "app/cli/sweep_lines.h"
+#include "app/cli/sweep_queries.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -16,8 +17,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace normscope::app {
 
@@ -25,9 +28,10 @@ namespace {
 
 struct SweepArguments {
     std::string recipe, out, seeds, choose_seeds, shard, backend = "auto";
-    std::vector<std::string> grid, settings, merge, ties, choose;
+    std::vector<std::string> grid, settings, merge, status, list, ties, choose;
     int trials = 0, steps = -1, jobs = 0, threads = 0;
-    bool untimed = false, weights = false;
+    double max_seconds = 0;
+    bool untimed = false, weights = false, lists = false, json = false;
 };
 
 constexpr const char* kHelp =
@@ -47,7 +51,9 @@ constexpr const char* kHelp =
     "columns\n"
     "but `seconds`, which is measured, are the same bytes for any --jobs, --threads, shards and "
     "interruptions;\n"
-    "--untimed leaves `seconds` empty, and the whole file is. Exit code 0: every row is there.";
+    "--untimed leaves `seconds` empty, and the whole file is. Exit code 0: every row is there; 4: stopped by "
+    "a\n"
+    "signal or by --max-seconds, the same command resumes.";
 
 /// "post" or "stack.block=llama post": without the key where there is one.
 std::string values_text(const SweepSpec& spec, const std::vector<std::size_t>& keys,
@@ -119,7 +125,10 @@ void print_end(const SweepResults& results, const std::string& folder) {
 int merge(const SweepArguments& arguments) {
     if (!arguments.recipe.empty() || !arguments.grid.empty())
         throw InputError("--merge", "is combined with a recipe or a grid", "--merge DIR… --out DIR alone");
-    const SweepMerge merged = merge_sweeps(arguments.merge, arguments.out);
+    std::vector<std::string> folders;
+    for (const std::string& folder : arguments.merge)
+        for (std::string& each : sweep_folders(folder)) folders.push_back(std::move(each));
+    const SweepMerge merged = merge_sweeps(folders, arguments.out);
     print_end(merged.results, arguments.out);
     if (merged.missing.empty()) return kDone;
     const auto text_of = [&](std::size_t run) {
@@ -138,14 +147,15 @@ int merge(const SweepArguments& arguments) {
     return kFailed;
 }
 
-SweepSpec spec_of(const SweepArguments& arguments) {
+/// `folder`: that of the sweep, or of its shard.
+SweepSpec spec_of(const SweepArguments& arguments, const std::string& folder) {
     if (arguments.recipe.empty()) {
         if (!arguments.grid.empty() || !arguments.settings.empty() || !arguments.seeds.empty() ||
             arguments.trials > 0 || arguments.steps >= 0 || !arguments.ties.empty() ||
             !arguments.choose.empty() || !arguments.choose_seeds.empty())
             throw InputError("RECIPE is required", "without it only the sweep in --out continues",
                              "sweep RECIPE --grid … --out DIR");
-        return read_sweep_spec(arguments.out);
+        return read_sweep_spec(folder);
     }
     std::vector<std::string> settings = arguments.settings;
     if (arguments.steps >= 0) settings.push_back("steps=" + std::to_string(arguments.steps));
@@ -167,32 +177,53 @@ SweepSpec spec_of(const SweepArguments& arguments) {
     return spec;
 }
 
+SweepShard shard_of(const SweepArguments& arguments) {
+    if (arguments.shard.empty()) return {};
+    return arguments.shard == "auto" ? launched_shard([](const char* name) { return std::getenv(name); })
+                                     : parse_shard(arguments.shard);
+}
+
 int sweep(const SweepArguments& arguments) {
+    if (arguments.json && arguments.status.empty())
+        throw InputError("--json", "is of --status alone", "results.csv has the results");
+    if (!arguments.status.empty()) {
+        print_status(arguments.status, arguments.json);
+        return kDone;
+    }
+    if (arguments.out.empty()) throw InputError("--out is required", "no folder is given", "--out DIR");
     if (!arguments.merge.empty()) return merge(arguments);
+    if (arguments.lists) {
+        const auto number = arguments.list.empty() || arguments.list.front().empty()
+                                ? std::nullopt
+                                : std::optional(arguments.list.front());
+        list_commands(spec_of(arguments, arguments.out), arguments.out, shard_of(arguments), number);
+        return kDone;
+    }
+    listen_for_signals();
+    stop_after(arguments.max_seconds);
     require_backend(arguments.backend);
-    const SweepSpec spec = spec_of(arguments);
+    SweepOptions options;
+    options.shard = shard_of(arguments);
+    options.folder = arguments.shard == "auto" ? shard_folder(arguments.out, options.shard) : arguments.out;
+    const SweepSpec spec = spec_of(arguments, options.folder);
     Device& device = device_named(arguments.backend);
     if (arguments.jobs > 1 && !device.capabilities().host_readable)
         throw InputError(
             "--jobs", std::to_string(arguments.jobs) + " runs at a time on " + device.capabilities().backend,
             "1; several cards: a shard on each (--shard, --backend cuda:1)");
-    SweepOptions options;
-    options.folder = arguments.out;
-    if (!arguments.shard.empty()) options.shard = parse_shard(arguments.shard);
     options.jobs = arguments.jobs;
     options.threads = arguments.threads;
     options.timed = !arguments.untimed;
     options.keep_weights = arguments.weights;
-    options.stop = [] { return stop_signal() != 0; };
-    listen_for_signals();
-    SweepLines lines(arguments.out);
+    options.stop = stop_wanted;
+    SweepLines lines(options.folder);
     const SweepEnd end = run_sweep(spec, device, options, lines);
     if (end.count.ended < end.count.total) {
-        print_error(arguments.out + ": " + stopped_by() + ", " + std::to_string(end.count.ended) + " of " +
+        print_error(options.folder + ": " + stopped_by() + ", " + std::to_string(end.count.ended) + " of " +
                     std::to_string(end.count.total) + " runs ended; the same command resumes");
-        return kFailed;
+        return kInterrupted;
     }
-    print_end({spec, expand_sweep(spec), end.rows}, arguments.out);
+    print_end({spec, expand_sweep(spec), end.rows}, options.folder);
     return kDone;
 }
 
@@ -210,7 +241,7 @@ void add_sweep(CLI::App& program, Task& task) {
     };
     command->add_option("RECIPE", arguments->recipe,
                         "a recipe's path or a preset's name; without it the sweep in --out continues");
-    command->add_option("--out", arguments->out, "folder of the sweep")->required();
+    command->add_option("--out", arguments->out, "folder of the sweep");
     repeated("--grid", arguments->grid, "KEY=VALUES, a key that varies; repeat for more keys");
     auto* trials = command->add_option("--trials", arguments->trials,
                                        "number of seeds, counted up from the recipe's (default 1)");
@@ -226,16 +257,33 @@ void add_sweep(CLI::App& program, Task& task) {
     repeated("--set", arguments->settings, "KEY=VALUE of the recipe, for all runs");
     command->add_option("--steps", arguments->steps, "steps of each run, also the length of the schedule")
         ->check(CLI::Range(0, 1'000'000'000));
-    command->add_option("--shard", arguments->shard, "I/N: every N-th run from the I-th, for N machines");
+    command->add_option(
+        "--shard", arguments->shard,
+        "I/N: every N-th run from the I-th, for N machines; auto: I and N of the Slurm array, Open "
+        "MPI, PMI or Slurm step that starts this process, in OUT/shard-I-of-N");
     command->add_option("--jobs", arguments->jobs, "runs at a time; 0: as many as there are threads")
         ->check(CLI::Range(0, 1024));
     add_backend_option(*command, arguments->backend);
     add_threads_option(*command, arguments->threads);
+    add_max_seconds_option(*command, arguments->max_seconds);
     command->add_flag("--untimed", arguments->untimed, "leave the measured column `seconds` empty");
     command->add_flag("--weights", arguments->weights, "keep each run's last checkpoint in its session");
-    command->add_option("--merge", arguments->merge, "folders of shards, put together in --out")
+    command
+        ->add_option("--merge", arguments->merge,
+                     "folders of shards, or the folder that has them, put together in --out")
         ->expected(1, 10'000);
-    command->callback([arguments, &task] { task = [arguments] { return sweep(*arguments); }; });
+    auto* list = command->add_option("--list", arguments->list,
+                                     "print the command of run I, or of every run, for another launcher");
+    list->type_name("[I]")->expected(0, 1);
+    command
+        ->add_option("--status", arguments->status, "print what the folders of a sweep or of its shards have")
+        ->type_name("DIR…")
+        ->expected(1, 10'000);
+    command->add_flag("--json", arguments->json, "--status as one JSON object");
+    command->callback([arguments, list, &task] {
+        arguments->lists = list->count() > 0;
+        task = [arguments] { return sweep(*arguments); };
+    });
 }
 
 }  // namespace normscope::app

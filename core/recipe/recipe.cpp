@@ -130,6 +130,33 @@ std::string with_settings(const std::string& text, const std::vector<std::string
     return json_text(object);
 }
 
+namespace {
+
+/// `values` are those of the key `path`; of all keys where it is empty.
+void list_settings(const json& values, const std::string& path, const std::string& where,
+                   std::vector<std::string>& settings) {
+    for (const auto& [key, value] : values.items()) {
+        const std::string below = path.empty() ? key : path + "." + key;
+        if (key.find('=') != std::string::npos)
+            throw InputError(where + ": " + quoted(key), "has an =", "a key of the recipe");
+        if (value.is_object())
+            list_settings(value, below, where, settings);
+        else
+            settings.push_back(below + "=" + json_text(value));
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> settings_of_json(const std::string& text, const std::string& where) {
+    const json values = strict_json(text, where);
+    if (!values.is_object())
+        throw InputError(where, "is no object", R"({"stack.depth": 6, "optimizer": {"lr": 1e-3}})");
+    std::vector<std::string> settings;
+    list_settings(values, "", where, settings);
+    return settings;
+}
+
 bool steps_are_planned(const ProbePlan& plan) {
     return plan.steps.empty() || plan.steps == kPlannedSteps ||
            plan.steps.rfind(std::string(kPlannedSteps) + " ", 0) == 0;

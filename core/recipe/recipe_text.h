@@ -10,4 +10,8 @@ namespace normscope {
 /// Throws InputError where there is no such file, and where it is not JSON.
 std::string recipe_text(const std::string& file_or_preset, const std::vector<std::string>& settings = {});
 
+/// Settings "KEY=VALUE" of a JSON object: {"stack": {"depth": 6}, "optimizer.lr": 1e-3}. Throws InputError,
+/// which begins with `where`, for what is no object of values.
+std::vector<std::string> settings_of_json(const std::string& text, const std::string& where);
+
 }  // namespace normscope

@@ -2,6 +2,7 @@
 #include "core/session/hdf5.h"
 
 #include "core/base/error.h"
+#include "core/session/process/file_locks.h"
 #include "core/session/process/guard.h"
 #include "core/session/replacing_file.h"
 
@@ -53,10 +54,11 @@ std::string full_name(hid_t loc, const std::string& name) {
     return object.empty() ? where : where + ": " + object;
 }
 
-Handle file_access() {
+Handle file_access(const std::string& path) {
     Handle access(H5Pcreate(H5P_FILE_ACCESS));
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
-    H5Pset_file_locking(access, true, true);  // ignored on file systems without locks
+    // The library itself ignores one of the errors of file systems without locks, ENOSYS.
+    H5Pset_file_locking(access, folder_has_locks(path), true);
     return access;
 }
 
@@ -103,7 +105,7 @@ Handle create_file(const std::string& path, Purpose purpose) {
         H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, false, 1);
         H5Pset_file_space_page_size(creation, 4096);
     }
-    const Handle access = file_access();  // closing it clears the library's errors
+    const Handle access = file_access(path);  // closing it clears the library's errors
     Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access));
     if (!file.valid()) throw SystemError(without_temporary_ending(path) + ": cannot write: " + last_error());
     return file;
@@ -140,7 +142,7 @@ OpenedFile open_for_reading(const std::string& path, const std::function<void()>
     if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
     check ? check() : require_verified(path);
     OpenedFile opened;
-    const Handle access = file_access();
+    const Handle access = file_access(path);
     opened.file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access));
     if (opened.file.valid()) return opened;
     const std::string reason = last_error();

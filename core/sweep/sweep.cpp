@@ -67,6 +67,9 @@ class Sweep {
     }
 
     SweepEnd run() {
+        if (!folder_.is_locked())
+            watcher_.note(folder_.path() +
+                          ": its file system has no locks; use the folder in one process at a time");
         find_ended();
         write_results();
         watcher_.begun(count());

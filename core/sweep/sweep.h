@@ -4,6 +4,7 @@
 #include "core/backend/device.h"
 #include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_results.h"
+#include "core/sweep/sweep_shard.h"
 #include "core/sweep/sweep_work.h"
 
 #include <cstddef>

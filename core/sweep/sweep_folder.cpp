@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/run/checkpoints/run_file.h"
+#include "core/session/process/file_locks.h"
 #include "core/session/replacing_file.h"
 #include "core/session/session.h"
 
@@ -104,7 +105,8 @@ void SweepFolder::lock() {
     const std::string file = path_ + "/.sweep.lock";
     lock_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock_ < 0) throw SystemError(file + ": cannot be opened: " + std::strerror(errno));
-    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+    locked_ = ::flock(lock_, LOCK_EX | LOCK_NB) == 0;
+    if (locked_ || is_without_locks(errno)) return;
     const int reason = errno;
     ::close(lock_);
     if (reason == EWOULDBLOCK)

@@ -22,6 +22,8 @@ class SweepFolder {
     SweepFolder& operator=(const SweepFolder&) = delete;
 
     const std::string& path() const { return path_; }
+    /// False on a file system without locks, where another process is not kept out.
+    bool is_locked() const { return locked_; }
     std::string recording(const SweepRun& run) const { return path_ + "/" + run.recording; }
 
     /// The row of a run that has ended, from its recording; what a killed process left to do is done.
@@ -37,6 +39,7 @@ class SweepFolder {
     void lock();
     std::string path_;
     int lock_ = -1;
+    bool locked_ = false;
 };
 
 /// Whether a run of this state has a result and is not trained again: finished, stalled, collapsed, diverged.

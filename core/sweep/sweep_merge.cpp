@@ -70,14 +70,11 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
     if (fs::exists(out + "/sweep.json", error)) sources.push_back(out);
     std::map<std::size_t, Found> found;
     std::map<std::size_t, std::string> deleted;
-    std::vector<SweepRun> runs;
+    std::vector<SweepRun> runs = expand_sweep(spec);
     for (const std::string& folder : sources) {
-        SweepResults results = read_sweep(folder);
-        if (const std::string difference = sweep_difference(spec, results.spec); !difference.empty())
-            throw InputError(folder + ": " + difference, "it cannot be merged with " + folders.front(),
-                             "folders of one sweep");
-        for (const SweepRow& row : results.rows) {
-            const SweepRun& run = results.runs[row.run];
+        require_same_sweep(spec, folder, folders.front());
+        for (const SweepRow& row : read_results(spec, runs, folder)) {
+            const SweepRun& run = runs[row.run];
             if (!row.recording.empty() && !fs::exists(folder + "/" + row.recording, error)) {
                 deleted[row.run] = folder + "/" + row.recording;
                 continue;
@@ -91,7 +88,6 @@ SweepMerge merge_sweeps(const std::vector<std::string>& folders, const std::stri
                     settings_text(spec, run) + " has other results than in " + known->second.folder,
                     "shards of one sweep, trained on one kind of device");
         }
-        runs = std::move(results.runs);
     }
     const SweepFolder folder(out, spec);
     SweepMerge merged{{spec, std::move(runs), {}}, {}, {}};

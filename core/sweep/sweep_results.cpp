@@ -224,10 +224,22 @@ SweepResults read_sweep(const std::string& folder) {
     SweepResults results;
     results.spec = read_sweep_spec(folder);
     results.runs = expand_sweep(results.spec);
-    const std::string path = folder + "/results.csv";
-    if (const auto csv = text_of_file(path))
-        results.rows = parse_results(results.spec, results.runs, *csv, path);
+    results.rows = read_results(results.spec, results.runs, folder);
     return results;
+}
+
+std::vector<SweepRow> read_results(const SweepSpec& spec, const std::vector<SweepRun>& runs,
+                                   const std::string& folder) {
+    const std::string path = folder + "/results.csv";
+    const auto csv = text_of_file(path);
+    return csv ? parse_results(spec, runs, *csv, path) : std::vector<SweepRow>{};
+}
+
+void require_same_sweep(const SweepSpec& spec, const std::string& folder, const std::string& first) {
+    const std::string difference = sweep_difference(spec, read_sweep_spec(folder));
+    if (!difference.empty())
+        throw InputError(folder + ": " + difference, "it is of another sweep than " + first,
+                         "folders of one sweep");
 }
 
 }  // namespace normscope

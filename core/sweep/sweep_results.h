@@ -62,4 +62,12 @@ struct SweepResults {
 /// Reads a folder, no recording. Throws InputError.
 SweepResults read_sweep(const std::string& folder);
 
+/// The rows in results.csv of a folder; none where there is no such file. Throws InputError.
+std::vector<SweepRow> read_results(const SweepSpec& spec, const std::vector<SweepRun>& runs,
+                                   const std::string& folder);
+
+/// Throws InputError, naming the first difference, where a folder holds another sweep than the one in
+/// `first`.
+void require_same_sweep(const SweepSpec& spec, const std::string& folder, const std::string& first);
+
 }  // namespace normscope

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 namespace normscope {
 
@@ -226,7 +225,7 @@ std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
     return runs;
 }
 
-Recipe recipe_of(const SweepSpec& spec, const SweepRun& run) {
+std::vector<std::string> settings_of(const SweepSpec& spec, const SweepRun& run) {
     std::vector<std::string> settings;
     for (std::size_t i = 0; i < spec.grid.size(); ++i)
         settings.push_back(spec.grid[i].key + "=" + run.values[i]);
@@ -238,7 +237,11 @@ Recipe recipe_of(const SweepSpec& spec, const SweepRun& run) {
         if (holds) settings.insert(settings.end(), tie.set.begin(), tie.set.end());
     }
     settings.push_back("seed=" + std::to_string(run.seed));
-    return parse_recipe(with_settings(spec.recipe, settings, "recipe"), "recipe");
+    return settings;
+}
+
+Recipe recipe_of(const SweepSpec& spec, const SweepRun& run) {
+    return parse_recipe(with_settings(spec.recipe, settings_of(spec, run), "recipe"), "recipe");
 }
 
 std::string settings_text(const SweepSpec& spec, const SweepRun& run) {
@@ -382,18 +385,6 @@ std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other) {
         return "seeds " + seeds_text(other.seeds) + " differ from the " + seeds_text(stored.seeds) +
                " of the sweep in this folder";
     return {};
-}
-
-SweepShard parse_shard(const std::string& text) {
-    SweepShard shard{0, 0};
-    const char* const end = text.data() + text.size();
-    const auto first = std::from_chars(text.data(), end, shard.index);
-    const bool divided = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-    const auto second = divided ? std::from_chars(first.ptr + 1, end, shard.count) : first;
-    if (!divided || second.ec != std::errc() || second.ptr != end || shard.index < 1 ||
-        shard.index > shard.count)
-        throw InputError("--shard", "\"" + text + "\" is no shard", "I/N with I from 1 to N, such as 1/3");
-    return shard;
 }
 
 }  // namespace normscope

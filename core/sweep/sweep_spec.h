@@ -67,6 +67,10 @@ struct SweepRun {
 /// seeds of its own or without others.
 std::vector<SweepRun> expand_sweep(const SweepSpec& spec);
 
+/// The settings "KEY=VALUE" that make the sweep's recipe that of one run: its values, what is tied to them,
+/// its seed.
+std::vector<std::string> settings_of(const SweepSpec& spec, const SweepRun& run);
+
 /// The recipe of one run, not completed. Throws InputError, which names the value of the grid.
 Recipe recipe_of(const SweepSpec& spec, const SweepRun& run);
 
@@ -84,13 +88,5 @@ SweepSpec parse_sweep(const std::string& json_text, const std::string& where);
 
 /// The first difference between a stored specification and another one, in one line; empty if there is none.
 std::string sweep_difference(const SweepSpec& stored, const SweepSpec& other);
-
-/// Runs i, i + n, i + 2n, … of a sweep, i from 1: "2/3".
-struct SweepShard {
-    std::size_t index = 1, count = 1;
-    bool has(std::size_t run) const { return run % count == index - 1; }
-};
-/// InputError for anything but i/n with 1 ≤ i ≤ n.
-SweepShard parse_shard(const std::string& text);
 
 }  // namespace normscope

@@ -3,6 +3,24 @@
 
 namespace {
 constexpr int kPatience = 280'000;  // ms; a machine may be busy
+
+void set_variable(const QByteArray& name, const QByteArray& value) {
+    if (value.isNull())
+        qunsetenv(name.constData());
+    else
+        qputenv(name.constData(), value);
+}
+}  // namespace
+
+WithEnvironment::WithEnvironment(const QMap<QByteArray, QByteArray>& variables) {
+    for (auto at = variables.begin(); at != variables.end(); ++at) {
+        before_[at.key()] = qgetenv(at.key().constData());
+        set_variable(at.key(), at.value());
+    }
+}
+
+WithEnvironment::~WithEnvironment() {
+    for (auto at = before_.begin(); at != before_.end(); ++at) set_variable(at.key(), at.value());
 }
 
 CliResult run_cli(const QStringList& arguments, const std::function<void()>& in_child) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <QByteArray>
+#include <QMap>
 #include <QProcess>
 #include <QString>
 #include <QStringList>
@@ -14,7 +16,20 @@ struct CliResult {
     QStringList error_lines() const { return error.split('\n', Qt::SkipEmptyParts); }
 };
 
-/// Runs to the end; `in_child` is called in the new process before the program starts.
+/// Variables of the environment of the programs that are started while it lives. A null value: not set.
+class WithEnvironment {
+  public:
+    explicit WithEnvironment(const QMap<QByteArray, QByteArray>& variables);
+    ~WithEnvironment();
+    WithEnvironment(const WithEnvironment&) = delete;
+    WithEnvironment& operator=(const WithEnvironment&) = delete;
+
+  private:
+    QMap<QByteArray, QByteArray> before_;
+};
+
+/// Runs to the end; `in_child` is called in the new process before the program starts; it may
+/// share its memory with this one.
 CliResult run_cli(const QStringList& arguments, const std::function<void()>& in_child = {});
 
 /// Starts and returns at once; both outputs are discarded.

@@ -6,6 +6,7 @@
 #include "core/session/recording/recovery.h"
 #include "core/session/session.h"
 #include "tests/cli/cli_process.h"
+#include "tests/cli/same_run.h"
 #include "tests/support/test_main.h"
 
 #include <signal.h>
@@ -31,24 +32,6 @@ class ResumeTest : public QObject {
                            "--steps", QString::number(kSteps),
                            "--set",   "checkpoint.every=" + checkpoint_every} +
                small_stack();
-    }
-
-    static void compare(const QString& file, const QString& whole) {
-        const Session a = open_session(whole.toStdString()), b = open_session(file.toStdString());
-        const RunData &x = a.runs.at(0), &y = b.runs.at(0);
-        QCOMPARE(y.outcome.state, RunState::Finished);
-        QCOMPARE(y.steps.step, x.steps.step);
-        for (const char* name : {"loss", "val_loss", "grad_norm", "lr"}) {
-            const auto *one = x.steps.find(name), *other = y.steps.find(name);
-            QVERIFY(one && other);
-            QVERIFY2(std::memcmp(one->data(), other->data(), one->size() * sizeof(double)) == 0, name);
-        }
-        const auto last = [](const QString& path, const Session& session) {
-            return load_checkpoint(path.toStdString(), session.runs[0].id, session.checkpoints.back().step);
-        };
-        QCOMPARE(last(file, b).params, last(whole, a).params);
-        for (const auto& [id, samples] : y.probes)
-            for (std::size_t i = 1; i < samples.size(); ++i) QVERIFY(samples[i].step > samples[i - 1].step);
     }
 
     QString whole() {
@@ -84,40 +67,11 @@ class ResumeTest : public QObject {
             }
             const CliResult last = run_cli(train(out) + QStringList{"--resume"});
             QVERIFY2(last.code == 0, qPrintable(last.error));
-            compare(out, reference);
+            compare_runs(out, reference);
         }
         qInfo("%d kills, %d of them with steps on disk", kills, resumed_mid_way);
         QVERIFY(kills >= 8);
         QVERIFY(resumed_mid_way >= 4);
-    }
-
-    void stoppedBySignal_data() {
-        QTest::addColumn<int>("number");
-        QTest::newRow("SIGINT") << SIGINT;
-        QTest::newRow("SIGTERM") << SIGTERM;
-    }
-    void stoppedBySignal() {
-        QFETCH(int, number);
-        const QString reference = whole(), out = folder_.filePath(QString("stopped%1.h5").arg(number));
-        QProcess process;
-        process.start(NORMSCOPE_CLI, train(out, "0"));
-        while (!QFile::exists(out)) QVERIFY(!process.waitForFinished(5) || QFile::exists(out));
-        ::kill(static_cast<pid_t>(process.processId()), number);
-        QVERIFY(process.waitForFinished(60'000));
-        QCOMPARE(process.exitStatus(), QProcess::NormalExit);
-        QCOMPARE(process.exitCode(), 1);
-        const QString error = QString::fromUtf8(process.readAllStandardError());
-        QVERIFY2(error.trimmed().count('\n') == 0 && error.contains("interrupted at step"),
-                 qPrintable(error));
-        const CliResult info = run_cli({"info", out});
-        QVERIFY2(info.out.contains("\"  interrupted"), qPrintable(info.out));
-        const CliResult resumed = run_cli(train(out, "0") + QStringList{"--resume"});
-        QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
-        QVERIFY2(!resumed.out.contains("starting at step 0"), qPrintable(resumed.out));
-        const RunData run = open_session(out.toStdString()).runs.at(0);
-        QVERIFY(std::any_of(run.events.begin(), run.events.end(),
-                            [](const RunEvent& e) { return e.kind == "resume"; }));
-        compare(out, reference);
     }
 
     /// Of the checkpoints that a recipe asks for the newest are kept, as in the window, not the last one
@@ -180,7 +134,7 @@ class ResumeTest : public QObject {
         const CliResult resumed = run_cli(train(plain) + QStringList{"--resume"});
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
         QVERIFY2(!resumed.out.contains("starting at step 0"), qPrintable(resumed.out));
-        compare(plain, reference);
+        compare_runs(plain, reference);
         QVERIFY(CheckpointPair(other.toStdString()).newest());
     }
 
@@ -192,7 +146,7 @@ class ResumeTest : public QObject {
         QCOMPARE(other.code, 2);
         QVERIFY2(other.error.contains("another.h5: optimizer.lr: 0.0123 differs from the recorded"),
                  qPrintable(other.error));
-        compare(out, whole());
+        compare_runs(out, whole());
     }
 
     /// A step is computed from the newest checkpoint before it, of the two next to a recording.
@@ -236,7 +190,7 @@ class ResumeTest : public QObject {
         QVERIFY(second->waitForFinished());
         const CliResult resumed = run_cli(train(out, never) + QStringList{"--resume"});
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
-        compare(out, reference);
+        compare_runs(out, reference);
         QVERIFY(QDir(folder_.path()).entryList({"again.ckpt*"}).isEmpty());
     }
 
@@ -267,7 +221,7 @@ class ResumeTest : public QObject {
         }
         const CliResult resumed = run_cli(train(out) + QStringList{"--resume"});
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
-        compare(out, reference);
+        compare_runs(out, reference);
         const RunData run = open_session(out.toStdString()).runs.at(0);
         const auto& sites = run.probes.at("null_space");
         QCOMPARE(sites.back().step, std::int64_t(kSteps - 1));

@@ -140,7 +140,7 @@ class CliSweepTest : public QObject {
         ::kill(static_cast<pid_t>(process.processId()), SIGINT);
         QVERIFY(process.waitForFinished(60'000));
         QCOMPARE(process.exitStatus(), QProcess::NormalExit);
-        QCOMPARE(process.exitCode(), 1);
+        QCOMPARE(process.exitCode(), 4);
         const QString error = QString::fromUtf8(process.readAllStandardError());
         QVERIFY2(error.count('\n') == 1 && error.contains("stopped by SIGINT, 0 of 8 runs ended"),
                  qPrintable(error));
@@ -207,7 +207,7 @@ class CliSweepTest : public QObject {
         row("--grid stack.scheme", "--grid stack.scheme: has no values");
         row("--seeds 44:42", "--seeds: \"44:42\" is empty");
         row("--seeds 42:44 --trials 2", "--trials excludes --seeds");
-        row("--shard 4/3", "--shard: \"4/3\" is no shard, allowed: I/N");
+        row("--shard 4/3", "--shard: \"4/3\" is no shard, allowed: auto, or I/N");
         row("--backend tpu", "--backend");
         row("--merge %nowhere", "--merge: is combined with a recipe");
     }

@@ -70,7 +70,7 @@ class WatchTest : public QObject {
         const QStringList options = train(
             "stopped.h5", {"--watch", "loss < " + QString::number(between, 'g', 17), "--stop-at-watch"});
         const CliResult stopped = run_cli(options);
-        QCOMPARE(stopped.code, 1);
+        QCOMPARE(stopped.code, 4);
         QVERIFY2(stopped.error.contains("interrupted at step " + QString::number(step + 1) +
                                         ", --resume continues"),
                  qPrintable(stopped.error));
@@ -80,7 +80,7 @@ class WatchTest : public QObject {
         // It may stop again where the loss rises above the value in between and falls back; to the end it
         // takes at most as many stops as there are steps.
         CliResult resumed = run_cli(options + QStringList{"--resume"});
-        for (int i = 0; i < 30 && resumed.code == 1; ++i) {
+        for (int i = 0; i < 30 && resumed.code == 4; ++i) {
             const std::int64_t last = run("stopped.h5").steps.step.back();
             QVERIFY(loss[static_cast<std::size_t>(last - 1)] >= between);  // it was on the other side
             resumed = run_cli(options + QStringList{"--resume"});
@@ -92,7 +92,7 @@ class WatchTest : public QObject {
 
     void aRunMayBeResumedUnderOtherWatchpoints() {
         const CliResult stopped = run_cli(train("other.h5", {"--watch", "loss > 0", "--stop-at-watch"}));
-        QCOMPARE(stopped.code, 1);
+        QCOMPARE(stopped.code, 4);
         const CliResult resumed = run_cli(train("other.h5", {"--resume"}));
         QVERIFY2(resumed.code == 0, qPrintable(resumed.error));
         QCOMPARE(weights("other.h5"), weights("plain.h5"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep's specification: values and ranges, expansion, names, sweep.json, shards.
+// A sweep's specification: values and ranges, expansion, names, sweep.json.
 #include "core/sweep/sweep_spec.h"
 
 #include "core/base/error.h"
@@ -227,14 +227,6 @@ class SweepSpecTest : public QObject {
         other.seeds = {43};
         QVERIFY(
             QString::fromStdString(sweep_difference(sweep, other)).startsWith("seeds 43 differ from the 42"));
-    }
-
-    void shards() {
-        const SweepShard shard = parse_shard("2/3");
-        QVERIFY(!shard.has(0) && shard.has(1) && !shard.has(2) && shard.has(4));
-        QVERIFY(parse_shard("1/1").has(0));
-        for (const char* text : {"0/3", "4/3", "1", "1/", "/3", "1/0", "a/b", "1/3x", "-1/3", "1.5/3"})
-            QVERIFY2(rejected([&] { parse_shard(text); }).startsWith("--shard: "), text);
     }
 };
 

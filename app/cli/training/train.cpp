@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/files.h"
-#include "app/cli/progress.h"
-#include "app/cli/stop_signal.h"
+#include "app/cli/stop.h"
+#include "app/cli/training/progress.h"
+#include "app/cli/training/run_result.h"
 #include "app/cli/warn.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
-#include "core/findings/findings.h"
 #include "core/probe/interface/cadence.h"
+#include "core/recipe/recipe_text.h"
 #include "core/run/checkpoints/kept_checkpoints.h"
 #include "core/run/checkpoints/run_file.h"
 #include "core/run/interventions/interventions.h"
@@ -23,6 +24,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -37,10 +41,11 @@ using namespace std::chrono_literals;
 constexpr auto kCheckpointInterval = 5s;
 
 struct TrainOptions {
-    std::string recipe, out, weights, backend = "auto", probes, only;
+    std::string recipe, out, weights, backend = "auto", probes, only, json_settings;
     std::vector<std::string> settings, watch;
-    int steps = -1, threads = 0;
-    bool resume = false, json = false, stop_at_watch = false;
+    int steps = -1, threads = 0, report_every = 0;
+    double max_seconds = 0;
+    bool resume = false, json = false, stop_at_watch = false, diverged_ok = false;
 };
 
 /// The files of a run and its progress output.
@@ -76,9 +81,23 @@ class Outlet final : public RunSink {
     std::string watched_;
 };
 
+/// Of a file, or of standard input for "-".
+std::string text_of(const std::string& path) {
+    std::ifstream file;
+    if (path != "-") file.open(path, std::ios::binary);
+    std::istream& in = path == "-" ? std::cin : file;
+    if (!in)
+        throw InputError("--set-json " + quoted(path), "cannot be read", "a file, or - for standard input");
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// The recipe of the command line, not completed.
 Recipe read_options(const TrainOptions& options) {
-    std::vector<std::string> settings = options.settings;
+    std::vector<std::string> settings;
+    if (!options.json_settings.empty())
+        settings =
+            settings_of_json(text_of(options.json_settings), "--set-json " + quoted(options.json_settings));
+    settings.insert(settings.end(), options.settings.begin(), options.settings.end());
     if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
     Recipe recipe = read_recipe(options.recipe, settings);
     for (const std::string& watch : options.watch) recipe.watch.push_back(parse_watch(watch, "--watch"));
@@ -115,8 +134,9 @@ void use_probes(Recipe& recipe, const std::string& word, const std::string& only
     progress.note(text);
 }
 
-int exit_code(RunState state) {
-    return state == RunState::Diverged ? kDiverged : kDone;
+int exit_code(RunState state, const TrainOptions& options) {
+    if (state == RunState::Interrupted) return kInterrupted;
+    return state == RunState::Diverged && !options.diverged_ok ? kDiverged : kDone;
 }
 
 /// Runs until the end, a signal or, where it is to stop there, a watchpoint.
@@ -124,28 +144,31 @@ void drive(Run& run, ThreadPool& pool, Outlet& outlet, bool stop_at_watch) {
     run.begin();
     do {
         run.advance(pool, run.experiment().steps_a_call());
-        if (stop_signal() != 0) run.interrupt(stopped_by(), stopped_by());
+        if (stop_wanted()) run.interrupt(stopped_by(), stopped_by());
         const std::string watched = outlet.watched();
         if (stop_at_watch && !watched.empty()) run.interrupt("watch: " + watched, "watch: " + watched);
     } while (!run.ended());
     if (run.error()) std::rethrow_exception(run.error());
 }
 
-/// What the recording shows at its end; of --json alone, since it is read for that.
-std::vector<Finding> findings_of(const TrainOptions& options) {
-    if (!options.json) return {};
-    const Session session = open_session(options.out);
-    if (session.runs.empty()) return {};
-    return findings(session.runs.front(), std::numeric_limits<std::int64_t>::max());
+/// What the recording has at its end; of --json alone, since it is read for that.
+RunResult result_of(const TrainOptions& options, const Outcome& outcome) {
+    if (options.json && is_recorded(options.out)) {
+        Session session = open_session(options.out);
+        if (!session.runs.empty()) return {std::move(session.runs.front()), options.out};
+    }
+    RunResult none;
+    none.run.outcome = outcome;
+    return none;
 }
 
-int run_train(const TrainOptions& options) {
+int train(const TrainOptions& options, Progress& progress) {
     require_backend(options.backend);
     require_writable(options.out, {options.recipe, options.weights});
     Recipe recipe = read_options(options);
     auto corpus = complete_and_validate(recipe);
     require_free_for_run(options.out);
-    Progress progress(options.json, recipe.train.steps);
+    progress.set_steps(recipe.train.steps);
     if (!options.probes.empty() || !options.only.empty())
         use_probes(recipe, options.probes, options.only, progress);
 
@@ -155,9 +178,10 @@ int run_train(const TrainOptions& options) {
         if (!resumed->saved) save_as_session(options.out, resumed->view_json, std::move(resumed->checkpoint));
         CheckpointPair(options.out).remove();
         progress.recorded(resumed->history);
-        progress.end(resumed->history.outcome, static_cast<std::int64_t>(resumed->history.steps.rows()),
-                     options.out, findings_of(options));
-        return exit_code(resumed->history.outcome.state);
+        const Outcome& outcome = resumed->history.outcome;
+        progress.end(outcome, static_cast<std::int64_t>(resumed->history.steps.rows()), options.out,
+                     result_of(options, outcome));
+        return exit_code(outcome.state, options);
     }
     const bool resumes = resumed && resumed->checkpoint;
     if (options.resume && !resumes)
@@ -168,7 +192,12 @@ int run_train(const TrainOptions& options) {
     require_device(recipe, pool.threads(), device);
     auto built =
         std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus), device);
-    listen_for_signals();
+    if (stop_wanted()) {  // what was recorded is as it was
+        const Outcome outcome{RunState::Interrupted, 0, stopped_by(), -1};
+        progress.end(outcome, 0, options.out, result_of(options, outcome));
+        print_error(options.out + ": " + stopped_by() + " before a step was made; the same command resumes");
+        return kInterrupted;
+    }
     RunStart start;
     std::shared_ptr<const RunData> header;
     if (resumes) {
@@ -212,15 +241,32 @@ int run_train(const TrainOptions& options) {
     const Outcome outcome = run.outcome();
     warner.show(experiment.warnings());  // of the trained gates
     if (outcome.state == RunState::Interrupted) {
-        progress.end(outcome, experiment.steps_done(), options.out, findings_of(options));
+        progress.end(outcome, experiment.steps_done(), options.out, result_of(options, outcome));
         print_error(options.out + ": interrupted at step " + std::to_string(outcome.step) +
                     ", --resume continues");
-        return kFailed;
+        return kInterrupted;
     }
     save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint(),
                     outlet.kept().all());
-    progress.end(outcome, experiment.steps_done(), options.out, findings_of(options));
-    return exit_code(outcome.state);
+    progress.end(outcome, experiment.steps_done(), options.out, result_of(options, outcome));
+    return exit_code(outcome.state, options);
+}
+
+int run_train(const TrainOptions& options) {
+    listen_for_signals();
+    stop_after(options.max_seconds);
+    Progress progress(options.json, options.report_every);
+    try {
+        return train(options, progress);
+    } catch (const InputError&) {
+        throw;  // nothing ran: exit code 2 and one line
+    } catch (const std::exception& error) {
+        if (options.json) {
+            const Outcome failed{RunState::Failed, 0, error.what(), -1};
+            progress.end(failed, 0, options.out, result_of(options, failed));
+        }
+        throw;
+    }
 }
 
 }  // namespace
@@ -240,6 +286,10 @@ void add_train(CLI::App& program, Task& task) {
     command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    command->add_option(
+        "--set-json", options->json_settings,
+        "FILE, or - for standard input: an object of keys and values, nested or dotted; before "
+        "--set");
     command->add_option("--steps", options->steps, "steps, also the length of the schedule")
         ->check(CLI::Range(0, 1'000'000'000));
     command
@@ -258,7 +308,15 @@ void add_train(CLI::App& program, Task& task) {
         "PATTERNS of places, e.g. \"blocks.0, blocks.*.norm_in\": probes measure these alone");
     add_backend_option(*command, options->backend);
     command->add_flag("--resume", options->resume, "continue the run in --out");
-    command->add_flag("--json", options->json, "progress as one JSON object a line");
+    command->add_flag("--json", options->json,
+                      "progress as one JSON object a line; the last line is the result");
+    command
+        ->add_option("--report-every", options->report_every,
+                     "progress of every N-th step; 0: of every step in JSON, once a second in text")
+        ->check(CLI::Range(0, 1'000'000'000));
+    command->add_flag("--diverged-ok", options->diverged_ok,
+                      "exit code 0 instead of 3 for a run that diverges");
+    add_max_seconds_option(*command, options->max_seconds);
     add_threads_option(*command, options->threads);
     command->callback([options, &task] { task = [options] { return run_train(*options); }; });
 }

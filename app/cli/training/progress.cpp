@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/progress.h"
+#include "app/cli/training/progress.h"
 
 #include "core/base/number_text.h"
 #include "core/base/strict_json.h"
-#include "core/train/bad_place.h"
 
 #include <unistd.h>
 
@@ -33,35 +32,20 @@ std::string accuracy_text(const StepRecord& record) {
     return std::isnan(accuracy) ? "" : "  held-out accuracy " + number_text(100 * accuracy, 3) + " %";
 }
 
-/// Layers from 1, as in the text; what is not known is null.
-Json json_of(const BadPlace& bad) {
-    const auto known = [](std::int64_t number, bool is) { return is ? Json(number) : Json(nullptr); };
-    return {{"step", bad.step},           {"layer", known(bad.layer + 1, bad.layer >= 0)},
-            {"operation", bad.operation}, {"row", known(bad.row, bad.row >= 0)},
-            {"detail", bad.detail},       {"value", bad.value},
-            {"limit", bad.limit},         {"loss_scale", bad.loss_scale},
-            {"result", bad.result}};
-}
-
-Json json_of(const Finding& finding) {
-    return {{"id", finding_id(finding.kind)},
-            {"text", finding.text},
-            {"evidence",
-             {{"quantity", finding.evidence.quantity},
-              {"step", finding.evidence.step},
-              {"value", finding.evidence.value}}}};
-}
-
 }  // namespace
 
-Progress::Progress(bool json, std::int64_t steps)
-    : json_(json), terminal_(!json && isatty(STDOUT_FILENO) == 1), steps_(steps) {}
+Progress::Progress(bool json, std::int64_t report_every)
+    : json_(json), terminal_(!json && isatty(STDOUT_FILENO) == 1), report_every_(report_every) {}
+
+bool Progress::is_reported(std::int64_t step) const {
+    return report_every_ > 0 && ((step + 1) % report_every_ == 0 || step + 1 == steps_);
+}
 
 void Progress::begin(const std::string& name, const std::string& path, std::int64_t first_step) {
     if (json_)
         print({{"event", "begin"},
                {"name", name},
-               {"file", path},
+               {"recording", path},
                {"first_step", first_step},
                {"steps", steps_}});
     else
@@ -81,9 +65,15 @@ void Progress::recorded(const RunData& history) {
 }
 
 void Progress::show_json(const RunDelta& delta) const {
+    const auto silent = [&](std::int64_t step) { return report_every_ > 0 && !is_reported(step); };
     for (const ProbeResult& probe : delta.probes)
-        print({{"event", "probe"}, {"step", probe.step}, {"probe", probe.probe}, {"cost_ms", probe.cost_ms}});
+        if (!silent(probe.step))
+            print({{"event", "probe"},
+                   {"step", probe.step},
+                   {"probe", probe.probe},
+                   {"cost_ms", probe.cost_ms}});
     for (const StepRecord& record : delta.steps) {
+        if (silent(record.step)) continue;
         Json line{{"event", "step"}, {"step", record.step}};
         for (const auto& [name, value] : record.values) line[name] = value;  // NaN becomes null
         print(line);
@@ -105,7 +95,7 @@ void Progress::show_step(const StepRecord& record) {
                   << std::flush;
         bar_open_ = true;
     } else {
-        if (now - shown_ < 1s && std::isnan(held_out)) return;
+        if (report_every_ > 0 ? !is_reported(record.step) : now - shown_ < 1s && std::isnan(held_out)) return;
         std::cout << "step " << state
                   << (std::isnan(held_out) ? "" : "  held-out loss " + plain_number(held_out))
                   << accuracy_text(record) << std::endl;
@@ -125,19 +115,8 @@ void Progress::show(const RunEvent& event) {
 }
 
 void Progress::end(const Outcome& outcome, std::int64_t steps_done, const std::string& path,
-                   const std::vector<Finding>& findings) {
-    if (json_) {
-        Json line{{"event", "end"},
-                  {"state", run_state_word(outcome.state)},
-                  {"steps", steps_done},
-                  {"text", outcome.text},
-                  {"file", path}};
-        if (const auto bad = read_bad_place(outcome.text)) line["first_bad"] = json_of(*bad);
-        line["findings"] = Json::array();
-        for (const Finding& finding : findings) line["findings"].push_back(json_of(finding));
-        print(line);
-        return;
-    }
+                   const RunResult& result) {
+    if (json_) return print(json_of(result));
     if (bar_open_) std::cout << "\n";
     std::cout << run_state_word(outcome.state) << (outcome.text.empty() ? "" : " (" + outcome.text + ")")
               << ": " << steps_done << " steps, last loss " << last_loss_ << " -> " << path << std::endl;
