@@ -244,6 +244,8 @@ int run_thorough(const std::vector<const GalleryEntry*>& entries, const GalleryA
 int run_gallery(const GalleryArguments& arguments) {
     std::vector<std::unique_ptr<GalleryEntry>> own;
     const auto entries = chosen(arguments, own);
+    if (arguments.json && arguments.out.empty())
+        throw InputError("--json", "prints results, which are in a folder", "with --out DIR");
     if (entries.empty()) {
         print_list();
         return kDone;

@@ -98,6 +98,22 @@ json trial_json(const Trial& trial, bool shown) {
     return line;
 }
 
+/// Without remedies. `control`: null for a run that did not fail, and has none.
+json json_of(const RunData& run, const char* control) {
+    const Headline title = headline(run);
+    const FirstSteps own = first_steps(run, draft_steps(*run.recipe.get()));
+    return {{"run", run.name},
+            {"state", run_state_word(run.outcome.state)},
+            {"headline", title.title},
+            {"measured", title.measured},
+            {"began", title.began},
+            {"gradient", title.gradient},
+            {"control", control ? json(control) : json(nullptr)},
+            {"losses", list(own.loss)},
+            {"gradients", list(own.gradient)},
+            {"remedies", json::array()}};
+}
+
 /// A cell of a table, filled up to a width in characters, not bytes.
 std::string cell(const std::string& text, std::size_t width) {
     std::size_t characters = 0;
@@ -188,8 +204,11 @@ int run_remedies(const RemediesOptions& options) {
         return complete_run(recipe, default_run_name(recipe), pool, &corpora, device);
     }();
     if (!has_failed(run.outcome)) {
-        std::cout << run.name << " " << run_state_word(run.outcome.state) << ": " << run.outcome.text
-                  << "; remedies are for runs that diverged, collapsed or stalled\n";
+        if (options.json)
+            std::cout << json_text(json_of(run, nullptr), 2) << "\n";
+        else
+            std::cout << run.name << " " << run_state_word(run.outcome.state) << ": " << run.outcome.text
+                      << "; remedies are for runs that diverged, collapsed or stalled\n";
         return kDone;
     }
     const std::string obstacle = remedies_obstacle(run);
@@ -221,18 +240,7 @@ int run_remedies(const RemediesOptions& options) {
         print(run, control, trials, shown);
         return kDone;
     }
-    const Headline title = headline(run);
-    const FirstSteps own = first_steps(run, draft_steps(*run.recipe.get()));
-    json out = {{"run", run.name},
-                {"state", run_state_word(run.outcome.state)},
-                {"headline", title.title},
-                {"measured", title.measured},
-                {"began", title.began},
-                {"gradient", title.gradient},
-                {"control", control_word(control.kind)},
-                {"losses", list(own.loss)},
-                {"gradients", list(own.gradient)},
-                {"remedies", json::array()}};
+    json out = json_of(run, control_word(control.kind));
     for (std::size_t i = 0; i < trials.size(); ++i)
         out["remedies"].push_back(trial_json(trials[i], shown.count(i) > 0));
     std::cout << json_text(out, 2) << "\n";
