@@ -3,11 +3,13 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/sweep/sweep_folder.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -98,6 +100,29 @@ std::vector<std::string> sweep_folders(const std::string& folder) {
             found.push_back(entry->path().string());
     std::sort(found.begin(), found.end());
     return found.empty() ? std::vector{folder} : found;
+}
+
+SweepResults read_shards(const std::string& folder, std::vector<std::string>& problems) {
+    const std::vector<std::string> folders = sweep_folders(folder);
+    SweepResults results;
+    results.spec = read_sweep_spec(folders.front());
+    results.runs = expand_sweep(results.spec);
+    std::map<std::size_t, SweepRow> rows;
+    for (const std::string& each : folders) {
+        require_same_sweep(results.spec, each, folders.front());
+        try {
+            for (SweepRow& row : read_results(results.spec, results.runs, each)) {
+                if (!row.recording.empty() && each != folder)
+                    row.recording = fs::path(each).filename().string() + "/" + row.recording;
+                const auto [known, is_new] = rows.emplace(row.run, row);
+                if (!is_new && known->second.state == RunState::Failed) known->second = row;
+            }
+        } catch (const InputError& error) {
+            problems.emplace_back(error.what());
+        }
+    }
+    for (auto& [run, row] : rows) results.rows.push_back(std::move(row));
+    return results;
 }
 
 }  // namespace normscope

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/sweep/sweep_results.h"
+
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -33,5 +35,11 @@ std::string shard_folder(const std::string& out, const SweepShard& shard);
 /// `folder`, or, where it is no sweep's own, those of the shards in it, in order; `folder` where there are
 /// none.
 std::vector<std::string> sweep_folders(const std::string& folder);
+
+/// A sweep as it is in a folder, or in the shards in it: the rows of all, each run once (a result before a
+/// failure), recordings relative to `folder`. Reads only, also while other processes write. A results.csv
+/// that cannot be read is a line in `problems`. Throws InputError where there is no sweep, and for shards of
+/// different ones.
+SweepResults read_shards(const std::string& folder, std::vector<std::string>& problems);
 
 }  // namespace normscope

@@ -4,8 +4,9 @@
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/session/session.h"
-#include "core/sweep/sweep_folder.h"
+#include "core/sweep/sweep_shard.h"
 
+#include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
 #include <QThread>
@@ -20,22 +21,28 @@ namespace {
 struct ReadSweep {
     ShownSweep sweep;
     QStringList problems;
+    QString state;
 };
+
+/// Changes with every results.csv of the folder and with the shards in it.
+QString stateOf(const QString& folder) {
+    QString state;
+    for (const std::string& each : sweep_folders(folder.toStdString())) {
+        const QFileInfo results(QString::fromStdString(each) + QStringLiteral("/results.csv"));
+        const qint64 changed = results.exists() ? results.lastModified().toMSecsSinceEpoch() : 0;
+        state += QString::fromStdString(each) +
+                 QStringLiteral(" %1 %2\n").arg(results.exists() ? results.size() : -1).arg(changed);
+    }
+    return state;
+}
 
 ReadSweep read(const QString& folder) {
     ReadSweep found;
     found.sweep.folder = folder;
-    const std::string path = folder.toStdString();
-    SweepResults& results = found.sweep.results;
-    results.spec = read_sweep_spec(path);
-    results.runs = expand_sweep(results.spec);
-    try {
-        const std::string csv = path + "/results.csv";
-        if (const auto text = text_of_file(csv))
-            results.rows = parse_results(results.spec, results.runs, *text, csv);
-    } catch (const InputError& error) {
-        found.problems << QString::fromUtf8(error.what());
-    }
+    found.state = stateOf(folder);  // before it is read: what changes meanwhile is read again
+    std::vector<std::string> problems;
+    SweepResults& results = found.sweep.results = read_shards(folder.toStdString(), problems);
+    for (const std::string& problem : problems) found.problems << QString::fromStdString(problem);
     QString first;
     for (const SweepRow& row : results.rows) {
         if (row.recording.empty()) continue;
@@ -95,15 +102,14 @@ class SweepRunner::Watcher final : public SweepWatcher {
     const QString folder_;
 };
 
-bool isSweepFolder(const QString& path) {
-    return QFileInfo::exists(QDir(path).filePath(QStringLiteral("sweep.json")));
-}
-
 SweepRunner::SweepRunner(FileCalls files, QObject* parent)
     : QObject(parent),
       files_(std::move(files)),
       stop_(std::make_shared<std::atomic<bool>>(false)),
-      closing_(std::make_shared<std::atomic<bool>>(false)) {}
+      closing_(std::make_shared<std::atomic<bool>>(false)) {
+    connect(&following_, &QTimer::timeout, this, &SweepRunner::follow);
+    following_.start(kFollowInterval);
+}
 
 SweepRunner::~SweepRunner() {
     *stop_ = *closing_ = true;
@@ -137,11 +143,49 @@ void SweepRunner::open(const QString& folder) {
                     return;
                 }
                 sweep_ = std::move(found->sweep);
+                seen_ = found->state;
                 Q_EMIT opened();
                 if (!found->problems.isEmpty()) Q_EMIT problem(found->problems.join(QStringLiteral("; ")));
             },
             Qt::QueuedConnection);
     });
+}
+
+void SweepRunner::follow() {
+    const bool complete = sweep_ && sweep_->count.ended >= sweep_->count.total;
+    if (!sweep_ || running_ || reading_ || complete) return;
+    reading_ = true;
+    launch([this, path = sweep_->folder, seen = seen_, token = opening_] {
+        std::shared_ptr<ReadSweep> found;
+        try {
+            if (stateOf(path) != seen) found = std::make_shared<ReadSweep>(read(path));
+        } catch (const std::exception&) {
+            // The folder is gone, or half made: what is on screen stays, and the next look may find it.
+        }
+        QMetaObject::invokeMethod(
+            this,
+            [this, token, found] {
+                reading_ = false;
+                if (!found || token != opening_ || running_ || !sweep_) return;
+                seen_ = found->state;
+                addRows(std::move(found->sweep));
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void SweepRunner::addRows(ShownSweep now) {
+    std::vector<std::pair<std::size_t, QString>> recordings;
+    const auto& before = sweep_->results.rows;
+    for (const SweepRow& row : now.results.rows)
+        if (std::find(before.begin(), before.end(), row) == before.end() && !row.recording.empty() &&
+            !now.missing.count(row.run))
+            recordings.emplace_back(row.run, QString::fromStdString(row.recording));
+    sweep_->results.rows = std::move(now.results.rows);
+    sweep_->missing = std::move(now.missing);
+    sweep_->count = now.count;
+    if (sweep_->scalar && !recordings.empty()) readScalars(std::move(recordings));
+    Q_EMIT changed();
 }
 
 void SweepRunner::launch(std::function<void()> work) {

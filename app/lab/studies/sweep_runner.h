@@ -9,6 +9,7 @@
 #include <QPointer>
 #include <QString>
 #include <QThread>
+#include <QTimer>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -35,8 +36,9 @@ class SweepRunner : public QObject {
     bool running() const { return running_; }
     bool stopping() const { return running_ && *stop_; }
 
-    /// Reads a folder. A folder without sweep.json is a problem; a damaged results.csv and missing recordings
-    /// are, too, and the rest is shown. Rejected, by problem(), while a sweep is trained.
+    /// Reads a folder, of a sweep or of its shards, and then follows it: rows that other processes add arrive
+    /// within about kFollowInterval. A folder without sweep.json is a problem; a damaged results.csv and
+    /// missing recordings are, too, and the rest is shown. Rejected, by problem(), while a sweep is trained.
     void open(const QString& folder);
     /// Trains a sweep into its folder, or resumes it. Rejected (rejected()) before the first step for a
     /// specification that is not valid and a folder of another sweep.
@@ -59,8 +61,15 @@ class SweepRunner : public QObject {
     void rejected(const QString& line);  ///< start() was not valid
     void ended();
 
+  public:
+    static constexpr int kFollowInterval = 1000;  ///< ms
+
   private:
     class Watcher;
+    /// Reads again what other processes have changed in the folder on screen.
+    void follow();
+    /// Rows of a later reading of the same folder.
+    void addRows(ShownSweep now);
     void begin(const SweepSpec& spec, const QString& folder, const std::string& backend, int threads);
     void take(const SweepRow& row, const SweepCount& count);
     void launch(std::function<void()> work);
@@ -72,10 +81,10 @@ class SweepRunner : public QObject {
     bool running_ = false;
     quint64 opening_ = 0;
     std::shared_ptr<std::atomic<bool>> stop_, closing_;
+    QTimer following_;
+    bool reading_ = false;                    ///< a reading of follow() is on its way
+    QString seen_;                            ///< the state of the folder's results that was read last
     std::vector<QPointer<QThread>> threads_;  ///< deleted when they end
 };
-
-/// Whether this folder is a sweep's.
-bool isSweepFolder(const QString& path);
 
 }  // namespace normscope::app

@@ -5,6 +5,7 @@
 #include "core/backend/devices/devices.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
+#include "core/sweep/sweep_shard.h"
 #include "small_recipe.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
@@ -45,8 +46,9 @@ SweepSpec smallSweep(int steps = 6) {
 }
 
 /// Trained by the core alone.
-void train(const SweepSpec& spec, const QString& folder) {
+void train(const SweepSpec& spec, const QString& folder, const SweepShard& shard = {}) {
     SweepOptions options;
+    options.shard = shard;
     options.folder = folder.toStdString();
     options.threads = 1;
     SweepWatcher watcher;
@@ -318,6 +320,54 @@ class SweepWindowTest : public QObject {
     }
 
     /// From the dialog: 2 × 2 fill the map while they are trained, with the rows that the core gives.
+    /// The shards of a sweep, while other processes fill them: the map opens with what is there, rows and shards
+    /// that come later arrive, a click opens a recording of a shard, and a closed sweep stays closed.
+    void aFolderThatOthersFillIsFollowed() {
+        WindowBench b;
+        const QString out = b.folder.filePath("shared");
+        const auto shard = [&](std::size_t index) {
+            const SweepShard one{index, 2};
+            train(smallSweep(), QString::fromStdString(shard_folder(out.toStdString(), one)), one);
+        };
+        shard(1);
+        openMap(b, out);
+        const auto& shown = b.lab().sweeps().sweep();
+        QCOMPARE(shown->results.rows.size(), std::size_t(4));
+        QVERIFY(shown->missing.empty());
+        shard(2);
+        QTRY_COMPARE_WITH_TIMEOUT(shown->results.rows.size(), std::size_t(8), 20000);
+        QCOMPARE(shown->count.ended, std::size_t(8));
+        QVERIFY(shown->missing.empty());
+        const SweepResults whole = read_sweep(trainedOnce().toStdString());
+        for (std::size_t i = 0; i < whole.rows.size(); ++i) {
+            QCOMPARE(shown->results.rows[i].final_loss, whole.rows[i].final_loss);
+            QVERIFY(QFile::exists(out + '/' + QString::fromStdString(shown->results.rows[i].recording)));
+        }
+        const auto runs = b.lab().comparison().runs.size();
+        QTest::mouseClick(b.window->sweeps()->map()->map()->viewport(), Qt::LeftButton, {},
+                          cellAt(*b.window->sweeps()->map()->map(), 0, 1));
+        QTRY_COMPARE_WITH_TIMEOUT(b.lab().comparison().runs.size(), runs + 2, 20000);
+    }
+
+    /// A reading that arrives after the sweep was closed, or after another one was opened, changes nothing.
+    void aLateReadingIsDropped() {
+        WindowBench b;
+        const QString out = b.folder.filePath("late");
+        const SweepShard first{1, 2}, second{2, 2};
+        train(smallSweep(), out, first);
+        SweepRunner& sweeps = b.lab().sweeps();
+        openMap(b, out);
+        train(smallSweep(), out, second);
+        QSignalSpy changed(&sweeps, &SweepRunner::changed);
+        sweeps.close();
+        QTest::qWait(2 * SweepRunner::kFollowInterval);
+        QVERIFY(!sweeps.sweep());
+        QCOMPARE(changed.size(), 0);
+        openMap(b, trainedOnce());
+        QTest::qWait(2 * SweepRunner::kFollowInterval);
+        QCOMPARE(sweeps.sweep()->folder, trainedOnce());
+    }
+
     void aNewSweepFillsTheMapLive() {
         WindowBench b;
         b.makeSmall(6);
