@@ -105,6 +105,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     train()
     lines("bench", "bench", "--json", "--only", "theta float32, rows of 128")
+    lines("bench", "bench", "--count", "--only", "d64", "--json")
+    lines("bench", "bench", "--count", "pre-ln", "--set", "stack.depth=2", "--json")
     whole("check", "check", "pre-ln", "--only", "E03,N", "--json")
     whole("preflight", "preflight", "pre-ln", "--json")
     whole("diff", "diff", "a.h5", "b.h5", "--json")

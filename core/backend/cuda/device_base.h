@@ -40,6 +40,7 @@ class DeviceBase : public Device, protected Context {
     /// Called by the destructors of devices, which know how to release.
     void release_scratch() noexcept {
         for (const auto& [of, memory] : scratch_) release(memory.block, memory.bytes);
+        scratch_.clear();
     }
     bool is_captured() const { return capturing_ == this; }
     /// std::logic_error where the calling thread captures a graph.

@@ -154,6 +154,8 @@ void EmulatedCudaDevice::download(void* to, const void* from, std::size_t bytes)
     std::memcpy(to, from, bytes);
 }
 void EmulatedCudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+    const auto moved = static_cast<double>(bytes);
+    if (!cuda::is_logged(log_, {moved, moved, 0}, "copy")) return;
     queue().submit([=, checked = schedule_.checked] {
         if (checked) {
             grid::device_memory().host_reads(from, bytes, "a copy within the device");
@@ -163,6 +165,7 @@ void EmulatedCudaDevice::copy(void* to, const void* from, std::size_t bytes) {
     });
 }
 void EmulatedCudaDevice::zero(void* to, std::size_t bytes) {
+    if (!cuda::is_logged(log_, {0, static_cast<double>(bytes), 0}, "zero")) return;
     queue().submit([=, checked = schedule_.checked] {
         if (checked) grid::device_memory().host_wrote(to, bytes);
         std::memset(to, 0, bytes);
@@ -170,9 +173,9 @@ void EmulatedCudaDevice::zero(void* to, std::size_t bytes) {
 }
 
 cuda::Queue EmulatedCudaDevice::queue() const {
-    if (is_captured()) return {schedule_, captured};
+    if (is_captured()) return {schedule_, captured, log_};
     count_launch();
-    return {schedule_};
+    return {schedule_, nullptr, log_};
 }
 
 std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& calls) {

@@ -60,8 +60,12 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     };
     void fail_at(Fault fault);
 
+    /// Calls are written into `log` from now on; null: no longer. Not while another thread uses the device.
+    void log_calls(cuda::LaunchLog* log) { log_ = log; }
+
   private:
     cuda::Queue queue() const override;
+    cuda::LaunchLog* log() const override { return log_; }
     void require_present() const;
     /// Before each launch.
     void count_launch() const;
@@ -69,6 +73,7 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     struct State;
     grid::Schedule schedule_;
     Fault fault_;
+    cuda::LaunchLog* log_ = nullptr;
     std::atomic<std::uint64_t> allocations_{0};
     mutable std::atomic<std::uint64_t> launches_{0};
     mutable std::atomic<bool> lost_{false};

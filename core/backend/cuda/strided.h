@@ -34,6 +34,7 @@ struct ToShort {
     NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const {
         copy[to_at.of(e)] = to_16_bits(to, from[at.of(e)]);
     }
+    Traffic moves() const { return {4, 2, 1}; }
 };
 struct RoundStrided {
     StridedPlace place;
@@ -43,6 +44,7 @@ struct RoundStrided {
         const std::size_t i = place.of(e);
         x[i] = rounded(to, x[i]);
     }
+    Traffic moves() const { return {4, 4, 1}; }
 };
 /// x = beta·x + rounded(product).
 struct AddRounded {
@@ -55,6 +57,7 @@ struct AddRounded {
         const std::size_t i = place.of(e);
         x[i] = beta * x[i] + rounded(to, product[product_at.of(e)]);
     }
+    Traffic moves() const { return {8, 4, 3}; }
 };
 /// A bias on each row. Pure: y is rounded, then the sum. Else the bias is rounded, then the sum.
 struct AddBiasRounded {
@@ -68,6 +71,7 @@ struct AddBiasRounded {
         const float b = bias[e.column];
         y[i] = rounded(to, pure ? rounded(to, y[i]) + b : y[i] + rounded(to, b));
     }
+    Traffic moves() const { return {4, 4, 3}; }
 };
 /// x = beta·x, with beta 0 without reading x.
 template <class T>
@@ -79,6 +83,7 @@ struct ScaleStrided {
         T& entry = x[place.of(e)];
         entry = beta == T(0) ? T(0) : beta * entry;
     }
+    Traffic moves() const { return {beta == T(0) ? 0.0 : sizeof(T), sizeof(T), 1}; }
 };
 template <class T>
 struct AddBias {
@@ -86,6 +91,7 @@ struct AddBias {
     const T* bias;
     T* y;
     NORMSCOPE_SHARED_CODE void operator()(const Entry& e) const { y[place.of(e)] += bias[e.column]; }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 1}; }
 };
 
 inline constexpr unsigned kRowsPerThread = 4;
@@ -111,6 +117,9 @@ void each_entry(const Queue& queue, const char* name, int rows, int columns, int
     unsigned along = 1;
     while (along < width && along < kThreads / 2) along *= 2;
     const unsigned across = std::min(kThreads / along, blocks_for(all_rows, kRowsPerThread));
+#if !defined(__CUDACC__)
+    state_entries(queue.log, body, static_cast<double>(all_rows) * width);
+#endif
     launch(queue, name, entries_kernel<Body>,
            grid::Shape{{blocks_for(all_rows, across * kRowsPerThread)}, {along, across}}, height, all_rows,
            width, body);

@@ -161,6 +161,7 @@ void start(Block& b, std::uint32_t linear) {
     b.seen.clear();
     if (!b.shared) {
         b.shared = static_cast<char*>(device_memory().allocate(kSharedBytes + kSharedGap));
+        device_memory().leave_uncounted(b.shared, kSharedBytes + kSharedGap);
         b.shared_used = kSharedBytes + kSharedGap;
     }
     device_memory().forget(b.shared, b.shared_used);  // of the block before
@@ -278,6 +279,7 @@ void launch_on_host(const char* kernel, Dim3 grid, Dim3 block, std::size_t dynam
         throw GridFault(std::string(kernel) + ": " + std::to_string(dynamic_shared) +
                         " bytes of shared memory, allowed " + std::to_string(kSharedBytes));
     const std::lock_guard lock(one_launch);
+    device_memory().begin_launch();
     Launch l;
     l.kernel = kernel;
     l.body = &body;

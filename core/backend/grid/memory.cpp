@@ -93,6 +93,7 @@ void CheckedMemory::release(void* block) {
     const auto found = blocks_.find(static_cast<std::size_t>(static_cast<char*>(block) - data_));
     if (!owns(block) || found == blocks_.end()) throw GridFault("released what was not allocated");
     forget(block, found->second);
+    std::erase_if(uncounted_, [&](const auto& range) { return range.first == block; });
     used_ -= found->second;
     blocks_.erase(found);
 }
@@ -119,6 +120,8 @@ void CheckedMemory::host_reads(const void* begin, std::size_t bytes, const char*
 std::string CheckedMemory::access(const void* address, std::size_t bytes, bool write, bool atomic,
                                   const AccessTime& now, const std::map<std::uint32_t, std::uint32_t>& seen) {
     const auto* p = static_cast<const char*>(address);
+    bool counted = true;
+    for (const auto& [begin, end] : uncounted_) counted = counted && !(p >= begin && p < end);
     for (std::size_t i = 0; i < bytes; i += kGranule) {
         Cell& c = cell(p + i);
         if (c.state == State::Free) return write ? "writes out of bounds" : "reads out of bounds";
@@ -130,6 +133,10 @@ std::string CheckedMemory::access(const void* address, std::size_t bytes, bool w
         for (const AccessTime& reader : {c.reader, c.other_reader})
             if (write && c.read && !atomics && !ordered(reader, now, seen))
                 return "writes what " + who(reader) + " read without a barrier between";
+        const bool was_written = c.written && c.writer.launch == now.launch,
+                   was_read = c.read && c.reader.launch == now.launch;
+        if (counted && write && !was_written) written_ += kGranule;
+        if (counted && !write && !was_read && !was_written) read_ += kGranule;
         if (write) {
             c.writer = now;
             c.written = true;

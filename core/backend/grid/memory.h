@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace normscope::grid {
@@ -59,6 +60,15 @@ class CheckedMemory {
     void forget(void* begin, std::size_t bytes);
     void mark_uninitialised(void* begin, std::size_t bytes);
 
+    /// Bytes that the kernel of the last launch read before it wrote them, and that it wrote, each once; 0
+    /// where accesses are not checked.
+    std::pair<std::size_t, std::size_t> touched() const { return {read_, written_}; }
+    void begin_launch() { read_ = written_ = 0; }
+    /// Memory that touched() leaves out until it is released: shared memory.
+    void leave_uncounted(const char* begin, std::size_t bytes) {
+        uncounted_.emplace_back(begin, begin + bytes);
+    }
+
     /// An access of a kernel, with what other blocks have published to this one (by block: fences seen).
     /// Returns its fault, or an empty text.
     std::string access(const void* address, std::size_t bytes, bool write, bool atomic, const AccessTime& now,
@@ -79,6 +89,8 @@ class CheckedMemory {
     char* data_ = nullptr;
     Cell* cells_ = nullptr;
     std::size_t size_ = 0, used_ = 0;
+    std::size_t read_ = 0, written_ = 0;  ///< touched()
+    std::vector<std::pair<const char*, const char*>> uncounted_;
     std::mutex mutex_;                           ///< of blocks_ and used_
     std::map<std::size_t, std::size_t> blocks_;  ///< offset -> bytes with the gap
 };

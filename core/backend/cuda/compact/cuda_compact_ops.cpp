@@ -31,6 +31,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                       std::uint16_t* y) override {
         if (n.rows == 0) return;
         const auto kernel = centred(n.kind) ? norm_operand_kernel<F, true> : norm_operand_kernel<F, false>;
+        moves([&] { return norm_traffic(n.rows, n.d, 4, 2, 2, 0, 4); });
         run("norm_forward", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x, eps,
             n.gamma, n.beta, scale, n.statistics, y);
     }
@@ -46,6 +47,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         if (dbeta && !together) weights(n.d, n.d, dbeta);
         const auto kernel =
             centred(n.kind) ? norm_short_vjp_kernel<F, true> : norm_short_vjp_kernel<F, false>;
+        moves([&] { return norm_traffic(n.rows, n.d, add ? 10 : 6, 4, 0, 2, 4); });
         run("norm_vjp", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x,
             n.statistics, n.gamma, scale, add, dy, dx);
     }
@@ -133,6 +135,8 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     void add_gradients(const ArenaPiece* pieces, int count, bool fresh, const std::uint16_t* from,
                        float* to) override {
         if (count > 0)
+            moves([&] { return Widen<F>{!fresh, from, to}.moves() * entries_of(pieces, 0, count); });
+        if (count > 0)
             run("widen", widen_pieces_kernel<F>,
                 grid::Shape{{static_cast<unsigned>(count), kBlocksPerPiece / 2}, {kThreads}}, pieces, fresh,
                 from, to);
@@ -155,6 +159,10 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                   float* dweight) override {
         if (R == 0) return;
         const int columns = classes(V);
+        moves([&] {
+            const double entries = static_cast<double>(area(R, columns));
+            return Traffic{2 * entries + 4.0 * R, 2 * entries + 4.0 * R, 6 * entries};
+        });
         if (V <= kWarpClasses)
             run("classify", classify_kernel<F, Warp<float>>, one_warp_each(static_cast<std::size_t>(R)), R, V,
                 columns, head.logits, targets, scale, z, losses);
@@ -177,6 +185,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     void eights(const char* name, std::size_t count, Body body) {
         if (count == 0) return;
         const std::size_t groups = count / kEight;
+        state_entries(context_.log(), body, static_cast<double>(count));
         run(name, each_kernel<Body>, grid::Shape{{blocks_for(groups, kThreads)}, {kThreads}}, groups, body);
     }
     /// The same for rows [R, d], and the rounded sums of the results over the rows, a bias' gradient, are
@@ -188,9 +197,12 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                        threads = 32 * kColumnWarps;
         float* const partial =
             work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
+        const double partials = 4.0 * chunks * d;
+        moves([&] { return make.moves() * static_cast<double>(area(R, d)) + Traffic{0, partials, 0}; });
         run(name, sum_made_rows_kernel<Make>,
             grid::Shape{{blocks_for(static_cast<std::size_t>(d), 32 * kEight), chunks}, {threads}}, R, d,
             make, partial);
+        moves([&] { return Traffic{partials + 4.0 * d, 4.0 * d, partials / 4}; });
         run("column_sums", add_chunks_kernel<float>,
             grid::Shape{{blocks_for(static_cast<std::size_t>(d), 32)}, {threads}}, static_cast<int>(chunks),
             d, kRounding<F>, static_cast<const float*>(partial), sums);
@@ -244,6 +256,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
     void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {
         const int heads = s.heads + s.kv_heads;
+        moves([&] { return rotation_traffic(R, heads, s.head_width, s.n, 2); });
         run("rotate", rotate_short_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.head_width,
             static_cast<std::size_t>(s.width()), s.n, angles, inverse, qkv);
     }

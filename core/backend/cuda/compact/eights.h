@@ -83,6 +83,7 @@ struct Narrow {
         }
         return store<F>(to + kEight * i, v);
     }
+    Traffic moves() const { return {4, 2, 1}; }
 };
 /// In float32, added to what is there where `add`.
 template <MmaFormat F>
@@ -99,6 +100,7 @@ struct Widen {
         }
         store(to + kEight * i, v);
     }
+    Traffic moves() const { return {add ? 6.0 : 2.0, 4, 1}; }
 };
 /// Axpby of an operand in 16 bits.
 template <MmaFormat F>
@@ -115,6 +117,7 @@ struct AxpbyShort {
             row::axpby<Serial<float>>(1, by_x, u.at + k, by_y, v.at + k, sum.at + k);
         store(out + kEight * i, sum);
     }
+    Traffic moves() const { return {6, 4, 3}; }
 };
 /// Widen at the pieces of an arena.
 template <MmaFormat F>
@@ -130,6 +133,7 @@ __global__ void widen_pieces_kernel(const ArenaPiece* pieces, bool fresh, const 
 struct FillZero {
     std::uint16_t* to;
     __device__ void operator()(std::size_t i) const { *reinterpret_cast<Bits*>(to + kEight * i) = Bits{}; }
+    Traffic moves() const { return {0, 2, 0}; }
 };
 
 template <MmaFormat F, Activation A>
@@ -142,6 +146,7 @@ struct Activated {
         for (int k = 0; k < kEight; ++k) v.at[k] = row::activation<Serial<float>, A>(v.at[k]).value;
         store<F>(a + kEight * i, v);
     }
+    Traffic moves() const { return {2, 2, 10}; }
 };
 /// The gradient before the activation, from that after it, in place.
 template <MmaFormat F, Activation A>
@@ -155,6 +160,7 @@ struct ActivatedVjp {
         for (int k = 0; k < kEight; ++k) d.at[k] = row::activation<Serial<float>, A>(v.at[k]).slope * d.at[k];
         return store<F>(gradient + kEight * i, d);
     }
+    Traffic moves() const { return {4, 2, 11}; }
 };
 
 /// ElementwiseOps::gated and gated_vjp; width is a multiple of kEight.
@@ -171,6 +177,7 @@ struct GatedShort {
         for (int k = 0; k < kEight; ++k) row::gated<Serial<float>, A>(1, g.at + k, u.at + k, made.at + k);
         store<F>(a + entry, made);
     }
+    Traffic moves() const { return {4, 2, 8}; }
 };
 template <MmaFormat F, Activation A>
 struct GatedShortVjp {
@@ -187,6 +194,7 @@ struct GatedShortVjp {
         store<F>(dpre + at, dg);
         store<F>(dpre + at + width, du);
     }
+    Traffic moves() const { return {6, 4, 14}; }
 };
 
 /// What is there.
@@ -194,6 +202,7 @@ template <MmaFormat F>
 struct Loaded {
     const std::uint16_t* x;
     __device__ Eight operator()(std::size_t i) const { return load<F>(x + kEight * i); }
+    Traffic moves() const { return {2, 0, 0}; }
 };
 
 /// make(i) for the eights of rows [rows, d], and the sums of the results over chunks of rows, partial

@@ -75,10 +75,12 @@ struct NormWeightTerm {
         const float g = wide<F>(dy[at]) * value_of(scale);
         return column < d ? g * ((x[at] - statistics.mean[i]) * statistics.rstd[i]) : g;
     }
+    /// x and dy are read for two columns.
+    Traffic moves() const { return {3, 0, 3}; }
 };
 
-/// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries from
-/// the row's first entry on. Row r is at token r mod n.
+/// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries
+/// from the row's first entry on. Row r is at token r mod n.
 template <MmaFormat F>
 __global__ void rotate_short_kernel(int count, int heads, int dh, std::size_t stride, int n,
                                     const float* angles, bool inverse, std::uint16_t* x) {
@@ -97,8 +99,8 @@ __global__ void rotate_short_kernel(int count, int heads, int dh, std::size_t st
     }
 }
 
-/// row::cross_entropy of each row, by the lanes of L, with the gradient in the logits' place; columns from V
-/// to `columns` get 0.
+/// row::cross_entropy of each row, by the lanes of L, with the gradient in the logits' place; columns
+/// from V to `columns` get 0.
 template <MmaFormat F, class L>
 __global__ void classify_kernel(int rows, int V, int columns, std::uint16_t* logits,
                                 const std::int32_t* targets, const float* scale, float z, float* losses) {

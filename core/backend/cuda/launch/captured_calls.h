@@ -35,15 +35,36 @@ class CapturedCalls final : public Graph {
     std::vector<std::function<void()>> calls_;
 };
 
+/// Of C[M, N] = op(A)·op(B), `batch` times; bytes of an entry of the operands and of C.
+inline Traffic product_traffic(int M, int N, int K, int batch, double operand, double result, bool adds) {
+    const double m = M, n = N, k = K;
+    return Traffic{(m * k + k * n) * operand + (adds ? m * n * result : 0), m * n * result, 2 * m * n * k} *
+           batch;
+}
+template <class T, class In>
+Traffic gemm_traffic(const Gemm<T, In>& g) {
+    return product_traffic(g.M, g.N, g.K, g.batch, sizeof(In), sizeof(T), g.beta != T(0));
+}
+/// Writes a call down where there is a log; false: it is not to be made.
+inline bool is_logged(LaunchLog* log, const Traffic& traffic, const char* name) {
+    if (!log) return true;
+    log->state(traffic);
+    log->add(name);
+    return log->executes;
+}
+
 /// A GEMM library of the host in the queue of a context, so that its calls are captured too.
 template <class T>
 class QueuedGemm final : public GemmLibrary<T> {
   public:
     QueuedGemm(Context& context, GemmLibrary<T>& library) : context_(context), library_(library) {}
     void multiply(const Gemm<T>& g) override {
+        if (!is_logged(context_.log(), gemm_traffic(g), "gemm")) return;
         context_.queue().submit([this, g] { library_.multiply(g); });
     }
     void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override {
+        const Gemm<T> g{Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}};
+        if (!is_logged(context_.log(), gemm_traffic(g), "gemm")) return;
         context_.queue().submit([=, this] { library_.linear(R, out, in, x, weight, bias, y); });
     }
 
@@ -57,9 +78,11 @@ class QueuedShortGemm final : public ShortGemmLibrary {
   public:
     QueuedShortGemm(Context& context, ShortGemmLibrary& library) : context_(context), library_(library) {}
     void multiply(Rounding format, const Gemm<float, std::uint16_t>& g) override {
+        if (!is_logged(context_.log(), gemm_traffic(g), "gemm")) return;
         context_.queue().submit([this, format, g] { library_.multiply(format, g); });
     }
     void multiply(Rounding format, const ShortProduct& g) override {
+        if (!is_logged(context_.log(), product_traffic(g.M, g.N, g.K, 1, 2, 2, false), "gemm")) return;
         context_.queue().submit([this, format, g] { library_.multiply(format, g); });
     }
 

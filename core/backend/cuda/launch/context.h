@@ -31,6 +31,8 @@ class Context {
   public:
     virtual ~Context() = default;
     virtual Queue queue() const = 0;
+    /// Null: calls are not logged.
+    virtual LaunchLog* log() const { return nullptr; }
     /// Of the calling thread, until its next call with this slot; of undefined contents. SystemError when out
     /// of memory.
     virtual void* workspace(Work slot, std::size_t bytes) = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/cuda/launch/launch_log.h"
 #include "core/backend/grid/grid.h"
 #include "core/base/error.h"
 
@@ -22,6 +23,7 @@ struct Queue {
 #else
     grid::Schedule schedule;
     std::vector<std::function<void()>>* captured = nullptr;  ///< where calls go instead of being run
+    LaunchLog* log = nullptr;                                ///< where they are written down
 
     void submit(std::function<void()> call) const {
         if (captured)
@@ -40,10 +42,18 @@ void launch(const Queue& queue, const char* name, void (*kernel)(P...), grid::Sh
     shape.stream = queue.stream;
     check(grid::launch(name, kernel, shape, arguments...), name);
 #else
+    if (queue.log) {
+        queue.log->add(name, shape.grid.count(), shape.block.count());
+        if (!queue.log->executes) return;
+    }
     queue.submit([=, schedule = queue.schedule] {
         grid::set_schedule(schedule);
         grid::launch(name, kernel, shape, arguments...);
     });
+    if (queue.log) {
+        const auto [read, written] = grid::device_memory().touched();
+        queue.log->calls.back().touched = {static_cast<double>(read), static_cast<double>(written), 0};
+    }
 #endif
 }
 

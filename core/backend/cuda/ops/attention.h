@@ -34,6 +34,7 @@ struct CopyColumns {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         to[i] = from[i / columns * stride + i % columns];
     }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 0}; }
 };
 
 /// The norm on q or on k: `pieces` neighbouring pieces of `width` entries in each row, with the weight they
@@ -69,6 +70,7 @@ void CudaLayerOps<T>::rotate(const AttentionShape& shape, int R, int first_token
                              bool inverse, T* qkv) {
     const HeadPlaces s(shape);
     const int heads = shape.heads + shape.kv_heads;
+    moves([&] { return rotation_traffic(R, heads, s.dh, s.n - first_token, sizeof(T)); });
     run("rotate", rotate_kernel<T>, one_warp_each(area(R, heads)), R * heads, heads, s.dh,
         static_cast<std::size_t>(s.width), s.n - first_token, angles + area(first_token, s.dh), inverse, qkv);
     round_pure(area(R, s.width), qkv);
@@ -81,10 +83,13 @@ void CudaLayerOps<T>::normalise_qk(const AttentionShape& shape, int sequences, c
     const int R = sequences * s.n, both = s.d_q + s.d_kv;
     const auto stride = static_cast<std::size_t>(s.width), projected = static_cast<std::size_t>(both);
     each("copy_qk", area(R, both), CopyColumns<T>{projected, stride, tape.qkv, tape.qk});
-    for (const auto& norm : projection_norms(shape, w, tape))
+    for (const auto& norm : projection_norms(shape, w, tape)) {
+        moves(
+            [&] { return norm_traffic(R * norm.pieces, norm.width, sizeof(T), sizeof(T), 2, 0, sizeof(T)); });
         run("norm_qk", norm_forward_of<T>(shape.norm), one_warp_each(area(R, norm.pieces)), R * norm.pieces,
             pieces_of<T, const T>(norm, tape.qk, projected), w.eps, norm.weight, nullptr, nullptr,
             norm.statistics, pieces_of<T, T>(norm, tape.qkv, stride));
+    }
     round_pure(area(R, s.width), tape.qkv);
 }
 
@@ -145,6 +150,9 @@ void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, 
                             GammaTerm<T>{x, norm.statistics, at_norm, nullptr}, norm.gradient);
                 round_pure(static_cast<std::size_t>(norm.width), norm.gradient);
             }
+            moves([&] {
+                return norm_traffic(R * norm.pieces, norm.width, 2 * sizeof(T), sizeof(T), 0, 2, sizeof(T));
+            });
             run("norm_qk_vjp", norm_project_of<T>(shape.norm), one_warp_each(area(R, norm.pieces)),
                 R * norm.pieces, TapePiece{0, sequences * n, norm.pieces}, x, norm.statistics, norm.weight,
                 nullptr, nullptr, false, at_norm, pieces_of<T, T>(norm, dqkv, stride));
@@ -171,12 +179,16 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
     gemm_.linear(R, s.width, s.d, tu, w.qkv.weight, nullptr, tqkv);
     if (tape.qk) {
         const auto stride = static_cast<std::size_t>(s.width);
-        for (const auto& norm : projection_norms(shape, w, tape))
+        for (const auto& norm : projection_norms(shape, w, tape)) {
+            moves([&] {
+                return norm_traffic(R * norm.pieces, norm.width, 2 * sizeof(T), sizeof(T), 0, 2, sizeof(T));
+            });
             run("norm_qk_jvp", norm_project_of<T>(shape.norm), one_warp_each(area(R, norm.pieces)),
                 R * norm.pieces, TapePiece{first_token, m, norm.pieces},
                 pieces_of<T, const T>(norm, tape.qk, static_cast<std::size_t>(s.d_q + s.d_kv)),
                 norm.statistics, nullptr, norm.weight, nullptr, false,
                 pieces_of<T, const T>(norm, tqkv, stride), pieces_of<T, T>(norm, tqkv, stride));
+        }
         round_pure(area(R, s.width), tqkv);
     }
     if (w.angles) rotate(shape, R, first_token, w.angles, false, tqkv);

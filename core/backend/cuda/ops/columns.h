@@ -55,8 +55,12 @@ void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* 
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
     T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
     const unsigned columns = blocks_for(static_cast<std::size_t>(d), 32), threads = 32 * kColumnWarps;
+    const double partials = static_cast<double>(chunks) * d * sizeof(T),
+                 result = sizeof(T) * static_cast<double>(d);
+    moves([&] { return term.moves() * (static_cast<double>(rows) * d) + Traffic{0, partials, 0}; });
     run(name, column_chunks_kernel<T, Term>, grid::Shape{{columns, chunks}, {threads}}, rows, d, term,
         partial);
+    moves([&] { return Traffic{partials + result, result, partials / sizeof(T)}; });
     run(name, add_chunks_kernel<T>, grid::Shape{{columns}, {threads}}, static_cast<int>(chunks), d, to,
         static_cast<const T*>(partial), sums);
 }
@@ -71,6 +75,7 @@ struct ColumnEntry {
         if constexpr (std::is_same_v<T, float>) return rounded(to, v);
         return v;
     }
+    Traffic moves() const { return {sizeof(T), 0, 1}; }
 };
 template <class T>
 struct ColumnProduct {
@@ -80,6 +85,7 @@ struct ColumnProduct {
         const std::size_t i = static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column);
         return x[i] * y[i] * value_of(a);
     }
+    Traffic moves() const { return {2 * sizeof(T), 0, 3}; }
 };
 /// to[columns, rows] = from[rows, columns] transposed.
 template <class T>
@@ -90,6 +96,7 @@ struct Transpose {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         to[i] = from[i % rows * columns + i / rows];
     }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 0}; }
 };
 
 template <class T>

@@ -25,6 +25,11 @@ class CudaCalls {
     void run(const char* name, void (*kernel)(P...), grid::Shape shape, A... arguments) {
         launch(context_.queue(), name, kernel, shape, arguments...);
     }
+    /// What the launch that follows moves; traffic() is called where calls are logged.
+    template <class Compute>
+    void moves(const Compute& traffic) {
+        if (LaunchLog* log = context_.log()) log->state(traffic());
+    }
     /// body(i, values…) for i = 0 … count − 1, one thread each.
     template <class Body>
     void each(const char* name, std::size_t count, Body body);

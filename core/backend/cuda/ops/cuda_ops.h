@@ -31,6 +31,7 @@ class CudaLayerOps final : public LayerOps<T>, private CudaCalls<T> {
 #include "core/backend/layer_operations.inc"
 
   private:
+    using CudaCalls<T>::moves;
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::add_columns;
@@ -81,6 +82,7 @@ class CudaElementwiseOps final : public ElementwiseOps<T>, private CudaCalls<T> 
 #include "core/backend/elementwise_operations.inc"
 
   private:
+    using CudaCalls<T>::moves;
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::add_columns;
@@ -114,6 +116,7 @@ class CudaStepOps final : public StepOps<T>, private CudaCalls<T> {
 #include "core/backend/step_operations.inc"
 
   private:
+    using CudaCalls<T>::moves;
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::reduce;

@@ -46,6 +46,13 @@ inline grid::Shape one_block_each(int pieces) {
     return {{static_cast<unsigned>(pieces)}, {kThreads}};
 }
 
+/// Of the pieces first … end − 1, which the host reads: for a log of a device whose memory it may read.
+inline double entries_of(const ArenaPiece* pieces, int first, int end) {
+    double count = 0;
+    for (int i = first; i < end; ++i) count += static_cast<double>(pieces[i].count);
+    return count;
+}
+
 /// A coefficient in device memory; null is 1.
 template <class T>
 NORMSCOPE_SHARED_CODE inline T value_of(const T* coefficient) {
@@ -56,6 +63,7 @@ template <class T>
 template <class Body>
 void CudaCalls<T>::each(const char* name, std::size_t count, Body body) {
     if (count == 0) return;
+    state_entries(context_.log(), body, static_cast<double>(count));
     run(name, each_kernel<Body>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count,
         body);
 }
@@ -64,6 +72,7 @@ struct RoundTo {
     Rounding to;
     float* x;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { x[i] = rounded(to, x[i]); }
+    Traffic moves() const { return {4, 4, 1}; }
 };
 
 template <class T>

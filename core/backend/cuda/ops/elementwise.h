@@ -24,6 +24,7 @@ struct EachCoefficients {
         const SublayerCoefficients<T> coefficients = sublayer_coefficients<T>(rules[i], *numbers, parameters);
         out[i] = coefficients;
     }
+    Traffic moves() const { return {sizeof(CoefficientRule), sizeof(SublayerCoefficients<T>), 10}; }
 };
 template <class T, Activation A>
 struct Activate {
@@ -34,6 +35,7 @@ struct Activate {
         a[i] = at.value;
         slope[i] = at.slope;
     }
+    Traffic moves() const { return Traffic{1, 2, 10 / sizeof(T)} * sizeof(T); }
 };
 template <class T>
 struct Multiply {
@@ -42,6 +44,7 @@ struct Multiply {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         row::multiply<Serial<T>>(1, 1, x + i, y + i, out + i);
     }
+    Traffic moves() const { return {2 * sizeof(T), sizeof(T), 1}; }
 };
 template <class T>
 struct Axpby {
@@ -50,6 +53,7 @@ struct Axpby {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         row::axpby<Serial<T>>(1, value_of(a), x + i, value_of(b), y + i, out + i);
     }
+    Traffic moves() const { return {(y == x ? 1.0 : 2.0) * sizeof(T), sizeof(T), 3}; }
 };
 template <class T>
 struct Scale {
@@ -58,6 +62,7 @@ struct Scale {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         row::scale<Serial<T>>(1, value_of(a), x + i, out + i);
     }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 1}; }
 };
 template <class T>
 struct ScaleColumns {
@@ -67,6 +72,7 @@ struct ScaleColumns {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         row::multiply<Serial<T>>(1, 1, w + i % d, x + i, out + i);
     }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 1}; }
 };
 template <class T, Activation A>
 struct Gated {
@@ -77,6 +83,7 @@ struct Gated {
         const T* g = pre + i / width * 2 * width + i % width;
         row::gated<Serial<T>, A>(1, g, g + width, a + i);
     }
+    Traffic moves() const { return {2 * sizeof(T), sizeof(T), 8}; }
 };
 template <class T, Activation A>
 struct GatedVjp {
@@ -88,6 +95,7 @@ struct GatedVjp {
         row::gated_backward<Serial<T>, A>(1, pre + at, pre + at + width, da + i, dpre + at,
                                           dpre + at + width);
     }
+    Traffic moves() const { return {3 * sizeof(T), 2 * sizeof(T), 14}; }
 };
 template <class T, Activation A>
 struct GatedJvp {
@@ -98,12 +106,14 @@ struct GatedJvp {
         const std::size_t at = i / width * 2 * width + i % width;
         row::gated_tangent<Serial<T>, A>(1, pre + at, pre + at + width, tpre + at, tpre + at + width, ta + i);
     }
+    Traffic moves() const { return {4 * sizeof(T), sizeof(T), 14}; }
 };
 template <class T>
 struct SoftCap {
     T cap;
     T* x;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const { row::soft_cap<Serial<T>>(1, cap, x + i); }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 4}; }
 };
 template <class T>
 struct SoftCapVjp {
@@ -113,6 +123,7 @@ struct SoftCapVjp {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         row::soft_cap_derivative<Serial<T>>(1, cap, y + i, g + i, out + i);
     }
+    Traffic moves() const { return {2 * sizeof(T), sizeof(T), 4}; }
 };
 /// Of the pieces of an arena.
 template <class T>
@@ -120,10 +131,17 @@ struct Zero {
     T* arena;
     NORMSCOPE_SHARED_CODE int constants(bool) const { return 0; }
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i, int) const { arena[i] = T(0); }
+    Traffic moves() const { return {0, sizeof(T), 0}; }
 };
 
 inline std::size_t area(int rows, int columns) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+/// Of rotary positions: the first heads of rows, cosines and sines of `tokens` positions; bytes of an entry.
+inline Traffic rotation_traffic(int rows, int heads, int dh, int tokens, double size) {
+    const double entries = static_cast<double>(rows) * heads * dh;
+    return {entries * size + static_cast<double>(tokens) * dh * sizeof(float), entries * size, 3 * entries};
 }
 
 template <class T>
@@ -140,6 +158,7 @@ void CudaElementwiseOps<T>::copy(std::size_t count, const T* from, T* to) {
 }
 template <class T>
 void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
+    if (count > 0) moves([&] { return Zero<T>{arena}.moves() * entries_of(pieces, 0, count); });
     if (count > 0) run("zero", pieces_kernel<Zero<T>>, blocks_of_pieces(count), pieces, 0, Zero<T>{arena});
 }
 

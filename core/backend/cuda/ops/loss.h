@@ -7,6 +7,8 @@
 #include "core/backend/cuda/ops/elementwise.h"
 #include "core/backend/row/cross_entropy.h"
 
+#include <algorithm>
+
 namespace normscope::cuda {
 
 template <class T>
@@ -34,6 +36,7 @@ struct PositionGradient {
         for (int b = 0; b < sequences; ++b) sum += dx[static_cast<std::size_t>(b) * length * d + i];
         dpositions[i] = sum;
     }
+    Traffic moves() const { return {(sequences + 1.0) * sizeof(T), sizeof(T), 1.0 * sequences}; }
 };
 
 /// The gradient of a token's row of the table is added chunk by chunk of so many rows, so that a frequent
@@ -156,9 +159,13 @@ template <class T>
 void CudaLayerOps<T>::embedding_forward(int sequences, int length, int d, const std::int32_t* tokens,
                                         const T* table, const T* positions, T* x) {
     const std::size_t count = area(sequences * length, d);
-    each(
-        "embedding_forward", count,
-        Embed<T>{static_cast<std::size_t>(d), static_cast<std::size_t>(length), tokens, table, positions, x});
+    const auto embed =
+        Embed<T>{static_cast<std::size_t>(d), static_cast<std::size_t>(length), tokens, table, positions, x};
+    moves([&] {  // of the tokens' rows at most one each
+        return Traffic{(static_cast<double>(count) + (positions ? area(length, d) : 0)) * sizeof(T),
+                       sizeof(T) * static_cast<double>(count), static_cast<double>(count)};
+    });
+    each("embedding_forward", count, embed);
     round_pure(count, x);
 }
 
@@ -169,8 +176,19 @@ void CudaLayerOps<T>::embedding_vjp(int sequences, int length, int d, const std:
     if (rows == 0) return;
     T* const partial = work(Work::Columns, area(rows, d));
     grid::Shape shape = one_warp_each(static_cast<std::size_t>(rows));
+    // A token's rows of a chunk have one sum, and a token one row: at most as many as there are rows.
+    const double row = static_cast<double>(d) * sizeof(T), tables = std::min(rows, vocab);
+    const double sums =
+        std::min<double>(rows, tables * blocks_for(static_cast<std::size_t>(rows), kTokenRows));
+    moves([&] {
+        return Traffic{rows * (row + sizeof(std::int32_t)), sums * row, static_cast<double>(rows) * d};
+    });
     run("token_chunks", token_chunks_kernel<T>, shape, rows, d, tokens, dx, partial);
     shape.grid.y = blocks_for(static_cast<std::size_t>(d), kTokenColumns);
+    moves([&] {
+        return Traffic{(sums + tables) * row + rows * static_cast<double>(sizeof(std::int32_t)), tables * row,
+                       sums * d};
+    });
     run("token_gradient", token_gradient_kernel<T>, shape, rows, d, tokens, static_cast<const T*>(partial),
         dtable);
     round_pure(area(vocab, d), dtable);
@@ -185,6 +203,12 @@ template <class T>
 void CudaElementwiseOps<T>::cross_entropy(int R, int V, const T* logits, const std::int32_t* targets,
                                           const T* scale, T z, T* losses, T* dlogits) {
     if (R == 0) return;
+    moves([&] {
+        const double logits_bytes = sizeof(T) * static_cast<double>(area(R, V));
+        return Traffic{logits_bytes + R * static_cast<double>(sizeof(std::int32_t)),
+                       (dlogits ? logits_bytes : 0) + R * static_cast<double>(sizeof(T)),
+                       6.0 * static_cast<double>(area(R, V))};
+    });
     if (V <= kWarpClasses)
         run("cross_entropy", cross_entropy_kernel<Warp<T>, T>, one_warp_each(static_cast<std::size_t>(R)), R,
             V, logits, targets, scale, z, losses, dlogits);

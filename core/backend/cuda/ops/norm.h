@@ -73,12 +73,14 @@ struct GammaTerm {
         const T x_hat = (x.at(i)[column] - statistics.mean[i]) * statistics.rstd[i];
         return dy.at(i)[column] * value_of(scale) * x_hat;
     }
+    Traffic moves() const { return {2 * sizeof(T), 0, 4}; }
 };
 template <class T>
 struct BetaTerm {
     PieceRows<const T> dy;
     const T* scale;
     NORMSCOPE_SHARED_CODE T operator()(int i, int column) const { return dy.at(i)[column] * value_of(scale); }
+    Traffic moves() const { return {sizeof(T), 0, 2}; }
 };
 
 /// Of dγ [d] and dβ [d] next to each other.
@@ -90,7 +92,18 @@ struct GammaBetaTerm {
     NORMSCOPE_SHARED_CODE T operator()(int i, int column) const {
         return column < d ? gamma(i, column) : beta(i, column - d);
     }
+    /// x and dy are read for two columns.
+    Traffic moves() const { return {sizeof(T), 0, 3}; }
 };
+
+/// Of a kernel over rows of d entries: bytes of an entry that are read and written, statistics that are
+/// written and read, each of `size` bytes, a row; and two weights of d entries.
+inline Traffic norm_traffic(int rows, int d, double read, double written, double statistics_written,
+                            double statistics_read, double size) {
+    const double entries = static_cast<double>(rows) * d;
+    return {entries * read + rows * statistics_read * size + 2 * d * size,
+            entries * written + rows * statistics_written * size, entries * 8};
+}
 
 /// The kernel of this kind, by whether it subtracts the mean.
 inline bool centred(NormKind kind) {
@@ -114,6 +127,7 @@ auto norm_project_of(NormKind kind) {
 template <class T>
 void CudaLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* scale, T* y) {
     if (n.rows == 0) return;
+    moves([&] { return norm_traffic(n.rows, n.d, sizeof(T), sizeof(T), 2, 0, sizeof(T)); });
     run("norm_forward", norm_forward_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         dense_rows(n.x, n.d), eps, n.gamma, n.beta, scale, n.statistics, dense_rows(y, n.d));
     round_pure(area(n.rows, n.d), y);
@@ -138,6 +152,7 @@ void CudaLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale
             round_pure(static_cast<std::size_t>(n.d), dbeta);
         }
     }
+    moves([&] { return norm_traffic(n.rows, n.d, (add ? 3 : 2) * sizeof(T), sizeof(T), 0, 2, sizeof(T)); });
     run("norm_vjp", norm_project_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         TapePiece{0, n.rows, 1}, x, n.statistics, n.gamma, nullptr, scale, add, gradient,
         dense_rows(dx, n.d));
@@ -147,6 +162,7 @@ void CudaLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale
 template <class T>
 void CudaLayerOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
     if (n.rows == 0) return;
+    moves([&] { return norm_traffic(n.rows, n.d, 2 * sizeof(T), sizeof(T), 0, 2, sizeof(T)); });
     run("norm_jvp", norm_project_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         TapePiece{0, n.rows, 1}, dense_rows(n.x, n.d), n.statistics, nullptr, n.gamma, scale, false,
         dense_rows(tx, n.d), dense_rows(ty, n.d));

@@ -28,6 +28,7 @@ struct BeginStep {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
         begin_step(rule, accumulate, tokens, *control, *factors, *report);
     }
+    Traffic moves() const { return {sizeof(StepControl), sizeof(LossFactors<T>), 10}; }
 };
 struct FinalizeStep {
     StepRule rule;
@@ -39,6 +40,9 @@ struct FinalizeStep {
     double* clip;
     NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
         finalize_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
+    }
+    Traffic moves() const {
+        return {sizeof(StepControl) + sizeof(StepKnobs), sizeof(StepControl) + sizeof(OptimizerNumbers), 50};
     }
 };
 template <class T>
@@ -58,6 +62,7 @@ struct ClipGates {
         const T factor = static_cast<T>(clip_factor(std::sqrt(squares), clip));
         for (int i = 0; i < count; ++i) gradients[gates[i]] *= factor;
     }
+    Traffic moves() const { return Traffic{sizeof(T), sizeof(T), 6} * count; }
 };
 
 template <class T>
@@ -100,6 +105,7 @@ struct AdamW {
             v[at] = of_v[k];
         }
     }
+    Traffic moves() const { return {4 * sizeof(T), 3 * sizeof(T), 16}; }
 };
 
 /// clip·g + wd·p.
@@ -129,6 +135,7 @@ struct Adam {
         const T gradient = c.decay.gradient(g[i], p[i]);
         row::adamw<Serial<T>>(1, c.step, p + i, &gradient, m + i, v + i);
     }
+    Traffic moves() const { return {4 * sizeof(T), 3 * sizeof(T), 18}; }
 };
 template <class T>
 struct Sgd {
@@ -150,6 +157,7 @@ struct Sgd {
         row::axpby<Serial<T>>(1, c.momentum, m + i, T(1), &gradient, m + i);
         row::axpby<Serial<T>>(1, T(1), p + i, c.rate, m + i, p + i);
     }
+    Traffic moves() const { return {3 * sizeof(T), 2 * sizeof(T), 7}; }
 };
 
 /// Muon's momentum, and the direction before it is orthogonalised.
@@ -167,6 +175,7 @@ struct MuonMomentum {
         row::axpby<Serial<T>>(1, kept, m + i, fresh, g + i, m + i);
         row::axpby<Serial<T>>(1, kept, m + i, fresh, g + i, direction + i);
     }
+    Traffic moves() const { return {2 * sizeof(T), 2 * sizeof(T), 6}; }
 };
 template <class T>
 struct MuonUpdate {
@@ -181,6 +190,7 @@ struct MuonUpdate {
         row::axpby<Serial<T>>(1, static_cast<T>(decay_of(*n, decays)), p + i, static_cast<T>(-n->lr * scale),
                               direction + i, p + i);
     }
+    Traffic moves() const { return {2 * sizeof(T), sizeof(T), 3}; }
 };
 /// x / (√squares + tiny).
 template <class T>
@@ -190,6 +200,7 @@ struct Normalise {
     NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
         row::scale<Serial<T>>(1, static_cast<T>(1 / (std::sqrt(*squares) + Muon::tiny)), x + i, x + i);
     }
+    Traffic moves() const { return {sizeof(T), sizeof(T), 1}; }
 };
 
 template <class T>
@@ -212,6 +223,8 @@ template <class T>
 void CudaStepOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                            const double* clip, const T* g, T* p, T* m, T* v) {
     if (end > first)
+        moves([&] { return AdamW<T>{n, clip, g, p, m, v}.moves() * entries_of(pieces, first, end); });
+    if (end > first)
         run("adamw", pieces_kernel<AdamW<T>>, blocks_of_pieces(end - first), pieces, first,
             AdamW<T>{n, clip, g, p, m, v});
 }
@@ -219,12 +232,15 @@ template <class T>
 void CudaStepOps<T>::adam(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                           const double* clip, const T* g, T* p, T* m, T* v) {
     if (end > first)
+        moves([&] { return Adam<T>{n, clip, g, p, m, v}.moves() * entries_of(pieces, first, end); });
+    if (end > first)
         run("adam", pieces_kernel<Adam<T>>, blocks_of_pieces(end - first), pieces, first,
             Adam<T>{n, clip, g, p, m, v});
 }
 template <class T>
 void CudaStepOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const OptimizerNumbers* n,
                          const double* clip, const T* g, T* p, T* m) {
+    if (end > first) moves([&] { return Sgd<T>{n, clip, g, p, m}.moves() * entries_of(pieces, first, end); });
     if (end > first)
         run("sgd", pieces_kernel<Sgd<T>>, blocks_of_pieces(end - first), pieces, first,
             Sgd<T>{n, clip, g, p, m});

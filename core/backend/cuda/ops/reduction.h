@@ -64,8 +64,12 @@ void CudaCalls<T>::reduce(const char* name, std::size_t count, Term term, Finish
     const unsigned chunks = blocks_for(count, kReductionChunk);
     Value* partial =
         static_cast<Value*>(context_.workspace(Work::Reduction, sizeof(Value) * (chunks > 0 ? chunks : 1)));
+    const double partials = static_cast<double>(chunks) * sizeof(Value);
+    if (chunks > 0)
+        moves([&] { return term.moves() * static_cast<double>(count) + Traffic{0, partials, 0}; });
     if (chunks > 0)
         run(name, chunks_kernel<Op, Term>, grid::Shape{{chunks}, {kThreads}}, count, term, partial);
+    moves([&] { return Traffic{partials + 2 * sizeof(double), sizeof(double), partials / sizeof(Value)}; });
     run(name, finish_kernel<Op, Finish>, grid::Shape{{1}, {kThreads}}, chunks, partial, finish);
 }
 
@@ -93,12 +97,14 @@ struct Dot {
     NORMSCOPE_SHARED_CODE double operator()(std::size_t i) const {
         return static_cast<double>(x[i]) * static_cast<double>(y[i]);
     }
+    Traffic moves() const { return {(x == y ? 1.0 : 2.0) * sizeof(T), 0, 2}; }
 };
 template <class T>
 struct Values {
     using op = Sum;
     const T* x;
     NORMSCOPE_SHARED_CODE double operator()(std::size_t i) const { return static_cast<double>(x[i]); }
+    Traffic moves() const { return {sizeof(T), 0, 1}; }
 };
 template <class T>
 struct NotFinite {
@@ -107,6 +113,7 @@ struct NotFinite {
     NORMSCOPE_SHARED_CODE long long operator()(std::size_t i) const {
         return x[i] - x[i] == T(0) ? Least::none() : static_cast<long long>(i);
     }
+    Traffic moves() const { return {sizeof(T), 0, 1}; }
 };
 
 template <class T>
@@ -185,6 +192,14 @@ __global__ void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T>
 }
 
 template <class T>
+Traffic sum_traffic(const ArenaPiece* pieces, int first, int end, int shards, bool sums) {
+    const double entries = entries_of(pieces, first, end);
+    return {entries * shards * sizeof(T) + (end - first) * static_cast<double>(sizeof(ArenaPiece)),
+            (sums ? entries * sizeof(T) : 0) + (end - first) * static_cast<double>(sizeof(double)),
+            entries * (shards + 1)};
+}
+
+template <class T>
 void CudaElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, const double* factor, T* out) {
     reduce("add_dot", count, Dot<T>{x, y}, AddProduct<T>{factor, out});
 }
@@ -195,8 +210,12 @@ void CudaElementwiseOps<T>::add_squares(int arrays, std::size_t count, std::size
     const unsigned chunks = blocks_for(count, kReductionChunk), all = static_cast<unsigned>(arrays);
     double* const partial = static_cast<double*>(
         context_.workspace(Work::Reduction, sizeof(double) * static_cast<std::size_t>(chunks) * all));
+    const double partials = static_cast<double>(chunks) * all * sizeof(double),
+                 entries = static_cast<double>(count) * arrays;
+    moves([&] { return Traffic{entries * sizeof(T), partials, 2 * entries}; });
     run("add_squares", square_chunks_kernel<T>, grid::Shape{{chunks, all}, {kThreads}}, count, stride, x,
         partial);
+    moves([&] { return Traffic{partials + 8.0 * all, 8.0 * all, partials / sizeof(double)}; });
     run("add_squares", add_square_chunks_kernel, grid::Shape{{all}, {kThreads}}, chunks,
         static_cast<const double*>(partial), out);
 }
@@ -207,6 +226,7 @@ void CudaStepOps<T>::add_mean(std::size_t count, const T* x, double divisor, dou
 template <class T>
 void CudaStepOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end, const T* arena,
                                    double* squares) {
+    if (end > first) moves([&] { return sum_traffic<T>(pieces, first, end, 1, false); });
     if (end > first)
         run("piece_squares", sum_shards_kernel<T>, one_block_each(end - first), pieces, first,
             Shards<T>{{arena}, 1}, nullptr, squares);
@@ -220,6 +240,10 @@ void CudaStepOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, in
         some.count = 0;
         if (s > 0) some.at[some.count++] = total;  // the sum of those before
         while (s < count && some.count < Shards<T>::most) some.at[some.count++] = shards[s++];
+        moves([&] {
+            const bool sums = total && !(some.count == 1 && total == some.at[0]);
+            return sum_traffic<T>(pieces, first, end, some.count, sums);
+        });
         run("sum_shards", sum_shards_kernel<T>, one_block_each(end - first), pieces, first, some, total,
             squares);
     }

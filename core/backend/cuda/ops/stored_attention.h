@@ -79,6 +79,14 @@ __global__ void softmax_project_kernel(int count, MapRows map, int maps, const T
     for (int k = length + Warp<T>::lane(); k < map.n; k += 32) g[k] = 0;
 }
 
+/// Of a kernel over map rows of n entries, the keys that they have read from `arrays`, the whole row written.
+template <class T>
+Traffic map_traffic(int rows, int n, bool causal, int arrays) {
+    const double entries = static_cast<double>(rows) * n,
+                 kept = causal ? entries * (n + 1) / (2.0 * n) : entries;
+    return {kept * arrays * sizeof(T), entries * sizeof(T), kept * 6};
+}
+
 /// Scores that are not scaled yet, capped in place and kept.
 template <class T>
 struct CapScores {
@@ -89,6 +97,7 @@ struct CapScores {
         row::soft_cap<Serial<T>>(1, cap / *scale, scores + i);
         capped[i] = scores[i];
     }
+    Traffic moves() const { return {sizeof(T), 2 * sizeof(T), 5}; }
 };
 
 /// The derivative of the cap. Row i of `rows`, n entries each, is of the row of `capped` that
@@ -108,6 +117,7 @@ struct ThroughCap {
         const std::size_t row = map.of_tape(i, maps);
         row::soft_cap_derivative<Serial<T>>(1, cap / *scale, capped + row * n + key, rows + at, rows + at);
     }
+    Traffic moves() const { return {2 * sizeof(T), sizeof(T), 5}; }
 };
 
 template <class T>
@@ -142,6 +152,7 @@ void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences,
         round_low(area(rows, n), tape.probabilities);
         round_low(area(rows, n), tape.capped);
     }
+    moves([&] { return map_traffic<T>(rows, n, shape.causal, 1); });
     run("softmax", softmax_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows,
         MapRows{n, 0, n, shape.causal, shape.window}, w.scale, tape.probabilities);
     round_pure(area(rows, n), tape.probabilities);
@@ -175,6 +186,7 @@ void CudaLayerOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int
                             {tape.qkv + s.v(h), s.width, s.next_qkv()},
                             {ds + s.map(h), n, s.next_map()},
                             sequences});
+        moves([&] { return map_traffic<T>(maps * n, n, shape.causal, 2); });
         run("softmax_project", softmax_project_kernel<T>, one_warp_each(area(maps, n)), maps * n,
             MapRows{n, 0, n, shape.causal}, maps, w.scale, tape.probabilities, ds);
         round_pure(static_cast<std::size_t>(maps) * s.map(), ds);
@@ -255,6 +267,7 @@ void CudaLayerOps<T>::stored_jvp(const AttentionShape& shape, int first_token, i
         }
         const int map_rows = count * s.heads * m;
         through_cap(shape, w, tape, first_token, m, map_rows, s.heads, scores);
+        moves([&] { return map_traffic<T>(map_rows, n, false, 2); });
         run("softmax_project", softmax_project_kernel<T>, one_warp_each(static_cast<std::size_t>(map_rows)),
             map_rows, MapRows{m, first_token, n, shape.causal}, s.heads, w.scale, tape.probabilities, scores);
         round_pure(area(map_rows, n), scores);

@@ -38,6 +38,7 @@ class Passes {
     void forward() {
         take(copied(tape_.qkv) * entries(sizes_.sequences, shape_.heads + 2 * shape_.kv_heads), 0);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
+        state(1, 1, 2);
         run("tiled_forward", forward_kernel<Rows, D>, blocks(sizes_.heads), Tile::threads,
             Tile::template bytes<1, 2 * Tile::stages>(), sizes_, scale_, q, k, v, softmax(),
             outputs(tape_.mixed, 0));
@@ -53,8 +54,10 @@ class Passes {
         const auto dout = heads_of(outputs(dmixed, 0), sizes_.items, heads);
         const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d_q(), 0),
                        dv = rows(dqkv, shape_.d_q() + shape_.d_kv(), 0);
+        state(2, 1, 5);
         run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
             Tile::template bytes<2, 2 * Tile::stages>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
+        state(2, 2, 4);
         run("tiled_key_gradient", key_gradient_kernel<Rows, D>, blocks(shape_.kv_heads * (D / Tile::columns)),
             Tile::threads, Tile::template bytes<2, 2 * Tile::stages>(3 * Tile::other * Tile::stages), sizes_,
             scale_, q, k, v, dout, softmax(), dots_, dk, dv);
@@ -140,6 +143,20 @@ class Passes {
         return {heads_of(rows(qkv, 0, first), items, shape_.heads),
                 heads_of(rows(qkv, shape_.d_q(), first), items, shape_.kv_heads),
                 heads_of(rows(qkv, shape_.d_q() + shape_.d_kv(), first), items, shape_.kv_heads)};
+    }
+    /// Rows of all heads, in entries: q, k and v and `read` − 1 more are read, `written` are written;
+    /// `products` of queries and keys.
+    void state(int read, int written, int products) {
+        LaunchLog* const log = context_.log();
+        if (!log) return;
+        const double tokens = static_cast<double>(sizes_.items) * sizes_.n, size = sizeof(Entry);
+        const double of_q = tokens * shape_.d_q(), of_kv = tokens * shape_.d_kv();
+        const double pairs = tokens * shape_.d_q() * (shape_.causal ? (sizes_.n + 1) / 2.0 : sizes_.n);
+        const double softmax_bytes = tokens * shape_.heads * 2 * sizeof(float);
+        const bool forward = read == 1;
+        log->state({(of_q * read + 2 * of_kv) * size + (forward ? 0 : softmax_bytes + softmax_bytes / 2),
+                    (written == 2 ? 2 * of_kv : of_q) * size + (forward ? softmax_bytes : 0),
+                    2 * products * pairs});
     }
     template <class... P, class... A>
     void run(const char* name, void (*kernel)(P...), std::size_t block_count, int threads, std::size_t shared,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/bench/counts.h"
 #include "app/cli/command.h"
 #include "core/backend/cpu/kernels/row_kernels.h"
 #include "core/backend/cpu/linear_algebra/block_lanczos.h"
@@ -28,9 +29,10 @@ namespace normscope::app {
 namespace {
 
 struct BenchOptions {
-    std::string backend = "auto", only;
+    std::string backend = "auto", only, card = "h100", recipe;
+    std::vector<std::string> settings;
     int threads = 0;
-    bool json = false, steps_only = false, large = false;
+    bool json = false, steps_only = false, large = false, count = false;
 };
 
 /// Median of what `once` returns, after warm-up, over at least 7 calls and about a second.
@@ -181,6 +183,12 @@ double theta_ms(int length, ThreadPool& pool) {
 }
 
 int run_bench(const BenchOptions& options) {
+    if (options.count) {
+        print_counts({options.card, options.only, options.recipe, options.settings, options.json});
+        return kDone;
+    }
+    if (!options.recipe.empty() || !options.settings.empty())
+        throw InputError("RECIPE", "is of --count alone", "bench --count RECIPE");
     Device& device = device_named(options.backend);
     ThreadPool pool(options.threads);
     Report report(options.json, device, pool.threads(), options.only);
@@ -257,6 +265,16 @@ void add_bench(CLI::App& program, Task& task) {
     command->add_flag("--large", options->large,
                       "also steps of up to 774 million parameters in fp32, tf32 and bf16, for a GPU");
     command->add_option("--only", options->only, "only the lines that contain this text");
+    command->add_flag("--count", options->count,
+                      "count the kernels, bytes and operations of a training step on a card, without one");
+    command
+        ->add_option("--card", options->card, "the card of the least time that --count states: " + card_ids())
+        ->capture_default_str();
+    command->add_option("RECIPE", options->recipe,
+                        "of --count: a recipe's path or a preset's name instead of the fixed shapes");
+    command->add_option("--set", options->settings, "KEY=VALUE of RECIPE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     add_backend_option(*command, options->backend);
     add_threads_option(*command, options->threads);
     command->callback([options, &task] { task = [options] { return run_bench(*options); }; });
