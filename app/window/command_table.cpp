@@ -13,6 +13,7 @@
 #include "app/window/runs/notes_controller.h"
 #include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
+#include "app/window/runs/step_cost_controller.h"
 #include "app/window/runs/training_controller.h"
 #include "app/window/runs/watch_controller.h"
 #include "app/window/search_controller.h"
@@ -239,6 +240,11 @@ std::vector<CommandRow> commandTable(MainWindow& window) {
          tr("Where two runs differ: the first step and place, and how far later"),
          {keys("Ctrl+Shift+D")},
          [=] { w->difference()->toggle(); }},
+        {C::StepCost,
+         G::Over,
+         tr("What limits a training step on a card: launches, memory, arithmetic"),
+         {keys("Ctrl+Shift+L")},
+         [=] { w->stepCost()->toggle(); }},
         {C::Notes,
          G::Over,
          tr("Notes on the comparison and on the selected run"),

@@ -67,6 +67,7 @@ enum class Command {
     ShowSweep,
     RunTable,
     Difference,
+    StepCost,
     Notes,
     Claims,
     Gallery,

@@ -17,6 +17,7 @@
 #include "app/window/runs/run_table_controller.h"
 #include "app/window/runs/runs_controller.h"
 #include "app/window/runs/side_rail_controller.h"
+#include "app/window/runs/step_cost_controller.h"
 #include "app/window/runs/story_controller.h"
 #include "app/window/runs/training_controller.h"
 #include "app/window/runs/watch_controller.h"
@@ -194,6 +195,7 @@ void MainWindow::buildControllers(const QString& recordings_folder) {
     new DropController(*lab_, *files_, {v.area, v.strip, this, target});
     run_table_ = new RunTableController(*lab_, v.area, *v.banner, this);
     difference_ = new DifferenceController(*lab_, v.area, this);
+    step_cost_ = new StepCostController(*lab_, v.area, this);
     notes_ = new NotesController(*lab_, v.area, this);
     claims_ = new ClaimsController(*lab_, *v.grid, *v.knobs, *sweeps_, this);
     watch_ = new WatchController(*lab_, *v.banner, *v.transport->rates(), this);

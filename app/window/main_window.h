@@ -28,6 +28,7 @@ class AppearanceController;
 class ClaimsController;
 class Commands;
 class DifferenceController;
+class StepCostController;
 class FigureController;
 class FilesController;
 class FindingsController;
@@ -88,6 +89,7 @@ class MainWindow : public QMainWindow {
     SweepController* sweeps() const { return sweeps_; }
     RunTableController* runTable() const { return run_table_; }
     DifferenceController* difference() const { return difference_; }
+    StepCostController* stepCost() const { return step_cost_; }
     NotesController* notes() const { return notes_; }
     ClaimsController* claims() const { return claims_; }
     GalleryController* gallery() const { return gallery_; }
@@ -121,6 +123,7 @@ class MainWindow : public QMainWindow {
     SweepController* sweeps_;
     RunTableController* run_table_;
     DifferenceController* difference_;
+    StepCostController* step_cost_;
     NotesController* notes_;
     ClaimsController* claims_;
     GalleryController* gallery_;

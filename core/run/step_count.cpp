@@ -3,7 +3,9 @@
 
 #include "core/backend/cpu/host/thread_pool.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/strict_json.h"
+#include "core/model/parameters.h"
 #include "core/run/experiment.h"
 #include "core/train/data/corpus.h"
 
@@ -65,9 +67,29 @@ const char* limit_word(Limit limit) {
     return "";
 }
 
+std::string limits_text(const StepCount& count) {
+    std::array<int, 3> order{0, 1, 2};
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return count.seconds[static_cast<std::size_t>(a)] > count.seconds[static_cast<std::size_t>(b)];
+    });
+    std::string text;
+    for (const int limit : order) {
+        const double share = count.seconds[static_cast<std::size_t>(limit)] / count.floor_seconds;
+        text += (text.empty() ? "" : ", ") + std::string(limit_word(static_cast<Limit>(limit))) + " " +
+                std::to_string(static_cast<int>(100 * share + 0.5)) + " %";
+    }
+    return text;
+}
+
 #if defined(NORMSCOPE_COUNTED_CUDA)
 
 StepCount count_step(const Recipe& recipe, const Card& card) {
+    const double weights = static_cast<double>(ParameterTable(recipe.stack).size()) * sizeof(double);
+    const auto free = static_cast<double>(cpu_device().memory().free);
+    if (weights > 0.8 * free)
+        throw InputError("the weights of the stack",
+                         "need " + number_text(weights / 0x1p30, 3) + " GiB to be drawn",
+                         number_text(free / 0x1p30, 3) + " GiB are free");
     CountingDevice device;
     const auto trainer =
         make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack), device);
@@ -93,7 +115,9 @@ StepCount count_step(const Recipe& recipe, const Card& card) {
                                           call.traffic.flops / peak_of(card, recipe.train, call.name)};
         const auto longest = std::max_element(needs.begin(), needs.end());
         Sum& sum = sums[call.name];
-        sum.seconds[static_cast<std::size_t>(longest - needs.begin())] += *longest;
+        const auto limit = static_cast<std::size_t>(longest - needs.begin());
+        sum.seconds[limit] += *longest;
+        count.seconds[limit] += *longest;
         CountedOperation& o = sum.operation;
         ++o.calls;
         o.bytes += call.traffic.bytes();

@@ -3,6 +3,7 @@
 
 #include "core/recipe/recipe.h"
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -47,11 +48,16 @@ struct StepCount {
     std::size_t kernels = 0, gemms = 0;  ///< kernels include GEMMs and copies, one each
     double bytes = 0, flops = 0;
     double floor_seconds = 0;
+    std::array<double, 3> seconds{};           ///< of floor_seconds, by Limit
     std::vector<CountedOperation> operations;  ///< the longest first
 };
 
+/// "launches 62 %, memory 30 %, arithmetic 8 %": of the least time, the largest first.
+std::string limits_text(const StepCount& count);
+
 /// Counts a step of a completed recipe, no sample of a probe, without a card: on no device at all. Takes the
-/// time and memory of drawing the weights. InputError where the build has no such count (ThreadSanitizer).
+/// time and memory of drawing the weights. Any thread. InputError where they do not fit into the free memory,
+/// and where the build has no such count (ThreadSanitizer).
 StepCount count_step(const Recipe& recipe, const Card& card);
 
 }  // namespace normscope

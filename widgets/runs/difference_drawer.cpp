@@ -3,6 +3,7 @@
 
 #include "core/findings/run_difference_text.h"
 #include "widgets/common/text_size.h"
+#include "widgets/common/text_table.h"
 #include "widgets/figures/number_text.h"
 #include "widgets/plots/glyph.h"
 #include "widgets/plots/palette_theme.h"
@@ -26,39 +27,6 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kDifferenceWidth = 560;
-
-QTableWidget* tableOf(const char* name, const QString& title, const QStringList& columns, QWidget* parent) {
-    auto* table = new QTableWidget(0, static_cast<int>(columns.size()), parent);
-    table->setObjectName(QLatin1String(name));
-    table->setAccessibleName(title);
-    table->setHorizontalHeaderLabels(columns);
-    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table->setSelectionMode(QAbstractItemView::SingleSelection);
-    table->setShowGrid(false);
-    table->setTabKeyNavigation(false);
-    table->verticalHeader()->hide();
-    table->verticalHeader()->setDefaultSectionSize(24);
-    table->horizontalHeader()->setHighlightSections(false);
-    table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
-    return table;
-}
-
-void setCell(QTableWidget* table, int row, int column, const QString& text) {
-    auto* cell = new QTableWidgetItem(text);
-    cell->setToolTip(text);
-    table->setItem(row, column, cell);
-}
-
-QLabel* paragraph(const char* name, QWidget* parent) {
-    auto* label = new QLabel(parent);
-    label->setObjectName(QLatin1String(name));
-    label->setTextFormat(Qt::PlainText);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    label->setWordWrap(true);
-    return label;
-}
 
 }  // namespace
 
@@ -102,10 +70,10 @@ DifferenceDrawer::DifferenceDrawer(QWidget* over, QWidget* parent) : Drawer(over
     rest_ = paragraph("differenceRest", this);
     show_ = new QPushButton(this);
     show_->setObjectName(QStringLiteral("differenceShow"));
-    settings_ = tableOf("differenceSettings", tr("Settings that differ"),
-                        {tr("Setting"), QStringLiteral("A"), QStringLiteral("B")}, this);
-    steps_ = tableOf("differenceSteps", tr("Distance at later steps"),
-                     {tr("Step"), tr("Loss of B − A, nat"), tr("Hidden states, relative")}, this);
+    settings_ = textTable("differenceSettings", tr("Settings that differ"),
+                          {tr("Setting"), QStringLiteral("A"), QStringLiteral("B")}, this);
+    steps_ = textTable("differenceSteps", tr("Distance at later steps"),
+                       {tr("Step"), tr("Loss of B − A, nat"), tr("Hidden states, relative")}, this);
     steps_->horizontalHeaderItem(2)->setToolTip(
         tr("The largest relative difference of a hidden state's RMS, where both runs were sampled"));
 

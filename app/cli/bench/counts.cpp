@@ -63,7 +63,8 @@ void print(const std::string& what, const Recipe& recipe, const StepCount& count
     std::cout << what << ": " << count.kernels << " calls a step, " << count.gemms << " of them GEMMs; "
               << quantity(count.bytes) << "B, " << quantity(count.flops) << "FLOP\n  " << card.name
               << ": no less than " << number_text(count.floor_seconds * 1e3, 3) << " ms, at most "
-              << quantity(per_second) << "steps/s, " << quantity(per_second * tokens) << "tokens/s\n";
+              << quantity(per_second) << "steps/s, " << quantity(per_second * tokens)
+              << "tokens/s; limited by " << limits_text(count) << "\n";
     char line[160];
     std::snprintf(line, sizeof line, "  %-22s %6s %10s %10s %9s %7s  %s\n", "operation", "calls", "bytes",
                   "FLOP", "least µs", "share", "limited by");
