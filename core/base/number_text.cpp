@@ -37,4 +37,16 @@ std::string superscript(int number) {
     return text;
 }
 
+std::string with_prefix(double value, const std::string& unit) {
+    const char* prefix = "";
+    for (const char* next : {"k", "M", "G", "T"}) {
+        if (value < 999.5) break;
+        value /= 1000;
+        prefix = next;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g %s", value, prefix);
+    return text + unit;
+}
+
 }  // namespace normscope

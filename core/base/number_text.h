@@ -16,4 +16,7 @@ std::string power_text(const std::string& number);
 /// As superscript digits: -7 → "⁻⁷".
 std::string superscript(int number);
 
+/// Three digits with a decimal prefix: "672 MB", "2.1 GFLOP", "18 ".
+std::string with_prefix(double value, const std::string& unit);
+
 }  // namespace normscope

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -28,6 +29,12 @@ constexpr Card kCards[] = {
     {"a100", "NVIDIA A100 80GB SXM", 2.039e12, 312e12, 156e12, 19.5e12},
     {"rtx4090", "NVIDIA GeForce RTX 4090", 1.008e12, 165e12, 82.6e12, 82.6e12},
 };
+
+/// "3500": without a power of ten, up to a million.
+std::string three_digits(double value) {
+    const double unit = value < 1 ? 1e-3 : std::pow(10, std::max(0.0, std::floor(std::log10(value)) - 2));
+    return number_text(std::round(value / unit) * unit, value < 1000 ? 3 : 7);
+}
 
 #if defined(NORMSCOPE_COUNTED_CUDA)
 /// Of the operations of a call.
@@ -67,18 +74,28 @@ const char* limit_word(Limit limit) {
     return "";
 }
 
-std::string limits_text(const StepCount& count) {
+std::string totals_text(const StepCount& count) {
+    return std::to_string(count.kernels) + " calls a step, " + std::to_string(count.gemms) +
+           " of them GEMMs; " + with_prefix(count.bytes, "B") + ", " + with_prefix(count.flops, "FLOP");
+}
+
+std::string least_text(const StepCount& count, const TrainSpec& train, const StackSpec& stack) {
     std::array<int, 3> order{0, 1, 2};
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
         return count.seconds[static_cast<std::size_t>(a)] > count.seconds[static_cast<std::size_t>(b)];
     });
-    std::string text;
+    std::string limits;
     for (const int limit : order) {
         const double share = count.seconds[static_cast<std::size_t>(limit)] / count.floor_seconds;
-        text += (text.empty() ? "" : ", ") + std::string(limit_word(static_cast<Limit>(limit))) + " " +
-                std::to_string(static_cast<int>(100 * share + 0.5)) + " %";
+        limits += (limits.empty() ? "" : ", ") + std::string(limit_word(static_cast<Limit>(limit))) + " " +
+                  std::to_string(static_cast<int>(100 * share + 0.5)) + " %";
     }
-    return text;
+    const double steps = 1 / count.floor_seconds,
+                 tokens = steps * static_cast<double>(train.batch) * train.accumulate * stack.context;
+    return "no less than " + number_text(count.floor_seconds * 1e3, 3) + " ms, at most " +
+           three_digits(steps) + " steps/s, " +
+           (tokens < 1e6 ? three_digits(tokens) : number_text(tokens / 1e6, 3) + " million") +
+           " tokens/s; limited by " + limits;
 }
 
 #if defined(NORMSCOPE_COUNTED_CUDA)

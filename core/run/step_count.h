@@ -52,8 +52,11 @@ struct StepCount {
     std::vector<CountedOperation> operations;  ///< the longest first
 };
 
-/// "launches 62 %, memory 30 %, arithmetic 8 %": of the least time, the largest first.
-std::string limits_text(const StepCount& count);
+/// "184 calls a step, 51 of them GEMMs; 672 MB, 23.5 GFLOP"
+std::string totals_text(const StepCount& count);
+/// "no less than 0.286 ms, at most 3500 steps/s, 14.3 million tokens/s; limited by launches 62 %, memory 30
+/// %, arithmetic 8 %": shares of the least time, the largest first.
+std::string least_text(const StepCount& count, const TrainSpec& train, const StackSpec& stack);
 
 /// Counts a step of a completed recipe, no sample of a probe, without a card: on no device at all. Takes the
 /// time and memory of drawing the weights. Any thread. InputError where they do not fit into the free memory,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/runs/step_cost_drawer.h"
 
+#include "core/base/number_text.h"
 #include "widgets/common/text_size.h"
 #include "widgets/common/text_table.h"
 #include "widgets/figures/number_text.h"
@@ -21,17 +22,6 @@ namespace normscope::widgets {
 namespace {
 
 constexpr int kStepCostWidth = 640;
-
-/// "0.83 GB": three digits with a decimal prefix.
-QString quantity(double value, const QString& unit) {
-    const char* prefix = "";
-    for (const char* next : {"k", "M", "G", "T"}) {
-        if (value < 1000) break;
-        value /= 1000;
-        prefix = next;
-    }
-    return QStringLiteral("%1 %2%3").arg(numberText(value, 3), QLatin1String(prefix), unit);
-}
 
 }  // namespace
 
@@ -105,26 +95,16 @@ void StepCostDrawer::setProblem(const QString& run, const QString& line) {
     copy_->setEnabled(false);
 }
 
-void StepCostDrawer::setCount(const QString& run, const StepCount& count, double tokens_per_step) {
-    const QString empty;
-    totals_->setText(
-        tr("%1: %2 calls a step, %3 of them GEMMs; %4, %5")
-            .arg(run)
-            .arg(count.kernels)
-            .arg(count.gemms)
-            .arg(quantity(count.bytes, QStringLiteral("B")), quantity(count.flops, QStringLiteral("FLOP"))));
-    const double per_second = 1 / count.floor_seconds;
-    least_->setText(tr("No less than %1 ms, at most %2 and %3. Limited by %4.")
-                        .arg(numberText(count.floor_seconds * 1e3, 3), quantity(per_second, tr("steps/s")),
-                             quantity(per_second * tokens_per_step, tr("tokens/s")),
-                             QString::fromStdString(limits_text(count))));
+void StepCostDrawer::setCount(const QString& run, const StepCount& count, const QString& least) {
+    totals_->setText(QStringLiteral("%1: %2").arg(run, QString::fromStdString(totals_text(count))));
+    least_->setText(least);
     table_->setRowCount(static_cast<int>(count.operations.size()));
     for (int row = 0; row < table_->rowCount(); ++row) {
         const CountedOperation& o = count.operations[static_cast<std::size_t>(row)];
         const QStringList texts{QString::fromStdString(o.name),
                                 QString::number(o.calls),
-                                quantity(o.bytes, QStringLiteral("B")),
-                                quantity(o.flops, empty).trimmed(),
+                                QString::fromStdString(with_prefix(o.bytes, "B")),
+                                QString::fromStdString(with_prefix(o.flops, "")).trimmed(),
                                 numberText(o.floor_seconds * 1e6, 3),
                                 tr("%1 %").arg(numberText(100 * o.floor_seconds / count.floor_seconds, 2)),
                                 QLatin1String(limit_word(o.limit))};

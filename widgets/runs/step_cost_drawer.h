@@ -28,7 +28,8 @@ class StepCostDrawer : public Drawer {
     QString card() const;
     /// A step of this run is being counted.
     void setCounting(const QString& run);
-    void setCount(const QString& run, const StepCount& count, double tokens_per_step);
+    /// `least`: the least time on the card, one line.
+    void setCount(const QString& run, const StepCount& count, const QString& least);
     /// Why there is none, one line.
     void setProblem(const QString& run, const QString& line);
 

@@ -43,36 +43,18 @@ const std::vector<Shape>& shapes() {
     return all;
 }
 
-/// "0.83 GB", "27 G": three digits.
-std::string quantity(double value) {
-    const char* prefix = "";
-    for (const char* next : {"k", "M", "G", "T"}) {
-        if (value < 1000) break;
-        value /= 1000;
-        prefix = next;
-    }
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g %s", value, prefix);
-    return text;
-}
-
 void print(const std::string& what, const Recipe& recipe, const StepCount& count, const Card& card) {
-    const double tokens =
-        static_cast<double>(recipe.train.batch) * recipe.train.accumulate * recipe.stack.context;
-    const double per_second = 1 / count.floor_seconds;
-    std::cout << what << ": " << count.kernels << " calls a step, " << count.gemms << " of them GEMMs; "
-              << quantity(count.bytes) << "B, " << quantity(count.flops) << "FLOP\n  " << card.name
-              << ": no less than " << number_text(count.floor_seconds * 1e3, 3) << " ms, at most "
-              << quantity(per_second) << "steps/s, " << quantity(per_second * tokens)
-              << "tokens/s; limited by " << limits_text(count) << "\n";
+    std::cout << what << ": " << totals_text(count) << "\n  " << card.name << ": "
+              << least_text(count, recipe.train, recipe.stack) << "\n";
     char line[160];
     std::snprintf(line, sizeof line, "  %-22s %6s %10s %10s %9s %7s  %s\n", "operation", "calls", "bytes",
                   "FLOP", "least µs", "share", "limited by");
     std::cout << line;
     for (const CountedOperation& o : count.operations) {
-        std::snprintf(line, sizeof line, "  %-22s %6zu %9sB %10s %8.1f %6.1f%%  %s\n", o.name.c_str(),
-                      o.calls, quantity(o.bytes).c_str(), quantity(o.flops).c_str(), o.floor_seconds * 1e6,
-                      100 * o.floor_seconds / count.floor_seconds, limit_word(o.limit));
+        std::snprintf(line, sizeof line, "  %-22s %6zu %10s %10s %8.1f %6.1f%%  %s\n", o.name.c_str(),
+                      o.calls, with_prefix(o.bytes, "B").c_str(), with_prefix(o.flops, "").c_str(),
+                      o.floor_seconds * 1e6, 100 * o.floor_seconds / count.floor_seconds,
+                      limit_word(o.limit));
         std::cout << line;
     }
     std::cout << std::flush;

@@ -29,9 +29,9 @@ StepCostController::StepCostController(Lab& lab, QWidget* area, QWidget* window)
         requested_ = false;
     });
     connect(&counter_, &StepCounter::counted, this, [this](quint64, const StepCount& count) {
-        drawer_->setCount(
-            name_, count,
-            static_cast<double>(shown_.train.batch) * shown_.train.accumulate * shown_.stack.context);
+        QString least = QString::fromStdString(least_text(count, shown_.train, shown_.stack));
+        least[0] = least[0].toUpper();
+        drawer_->setCount(name_, count, least);
     });
     connect(&counter_, &StepCounter::failed, this,
             [this](quint64, const QString& line) { drawer_->setProblem(name_, line); });
