@@ -80,6 +80,7 @@ class Sweep {
         std::vector<std::thread> workers;
         for (int i = 0; i < jobs; ++i) workers.emplace_back([this, threads] { work(threads); });
         for (std::thread& worker : workers) worker.join();
+        if (unwritten_ && !error_) write_results();
         if (error_) std::rethrow_exception(error_);
         SweepEnd end{stopped_, count(), {}};
         for (const auto& [index, row] : rows_) end.rows.push_back(row);
@@ -150,7 +151,21 @@ class Sweep {
         return count;
     }
 
+    /// Of many runs that take milliseconds the table would take most of the time if each of them wrote it:
+    /// here at most one part in 20. The last one is always written.
+    void write_results_in_time() {
+        if (Clock::now() - written_ < 20 * writing_ && earlier_ + done_ < total_) {
+            unwritten_ = true;
+            return;
+        }
+        const Clock::time_point begun = Clock::now();
+        write_results();
+        written_ = Clock::now();
+        writing_ = written_ - begun;
+    }
+
     void write_results() {
+        unwritten_ = false;
         std::vector<SweepRow> rows;
         for (const auto& [index, row] : rows_) rows.push_back(row);
         const bool was_there = text_of_file(folder_.path() + "/results.csv").has_value();
@@ -229,7 +244,7 @@ class Sweep {
         left_ -= operations_[run.index];
         made_ += operations_[run.index];
         const SweepRow& kept = rows_[run.index] = std::move(row);
-        write_results();
+        write_results_in_time();
         watcher_.ended(run, kept, end.outcome, count());
         take_choices();
     }
@@ -255,7 +270,9 @@ class Sweep {
     double left_ = 0, made_ = 0;  ///< operations
     double expected_ = 0;         ///< of left_, until chosen_
     double promised_ = 0;         ///< bytes of the runs in progress
-    Clock::time_point begun_{};
+    Clock::time_point begun_{}, written_{};
+    Clock::duration writing_{};  ///< the last writing of results.csv took
+    bool unwritten_ = false;     ///< rows since then
     std::exception_ptr error_;
     std::atomic<bool> stopped_ = false, broken_ = false;
     std::atomic<int> running_ = 0;

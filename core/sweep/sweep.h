@@ -42,7 +42,8 @@ class SweepWatcher {
     virtual void begun(const SweepCount&) {}
     /// This run is trained from now on.
     virtual void started(const SweepRun&) {}
-    /// A row of results.csv, which has been written. `outcome` has the reason of the state.
+    /// A row of results.csv, which is written now or, in a sweep of many short runs, soon. `outcome` has the
+    /// reason of the state.
     virtual void ended(const SweepRun&, const SweepRow&, const Outcome&, const SweepCount&) {}
     /// An arm's values, once every run that chooses has ended (SweepSpec::choice).
     virtual void chose(const SweepSpec&, const ChosenValues&) {}
