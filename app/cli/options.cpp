@@ -19,7 +19,8 @@ void add_backend_option(CLI::App& command, std::string& backend) {
 
 void add_max_seconds_option(CLI::App& command, double& seconds) {
     command
-        .add_option("--max-seconds", seconds, "stop with checkpoints after this time, exit code 4; 0: never")
+        .add_option("--max-seconds", seconds,
+                    "stop with checkpoints after this time, exit code 4; 0: no limit")
         ->check(CLI::Range(0.0, 1e9));
 }
 

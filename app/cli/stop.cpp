@@ -33,7 +33,7 @@ void receive(int number) {
 void listen_for_signals() {
     struct sigaction action {};
     action.sa_handler = receive;
-    action.sa_flags = SA_RESTART;  // writing to files and pipes goes on
+    action.sa_flags = SA_RESTART;  // writing to files and pipes continues
     sigset_t all;
     sigemptyset(&all);
     for (const auto& [number, name] : kSignals) {

@@ -256,7 +256,9 @@ class SweepTest : public QObject {
         QVERIFY(
             rejected([&] {
                 merge_sweeps({folders[0], path("other")}, path("no"));
-            }).contains("seeds 42 differ from the 42,43 of the sweep in this folder: it cannot be merged"));
+            })
+                .contains(
+                    "seeds 42 differ from the 42,43 of the sweep in this folder: it is of another sweep"));
         QVERIFY(
             rejected([&] { merge_sweeps({path("nowhere")}, path("no")); }).contains("holds no sweep.json"));
         QVERIFY(!fs::exists(path("no")));

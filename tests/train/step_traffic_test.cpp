@@ -108,27 +108,29 @@ class StepTrafficTest : public QObject {
         for (const cuda::LoggedCall& call : log.calls) {
             QVERIFY2(call.stated, call.name);
             if (call.blocks == 0) continue;  // a GEMM or a copy, by its arguments
-            auto& [said, seen] = kernels[call.name];
-            said = said + call.traffic;
-            seen = seen + call.touched;
+            auto& [counted, measured] = kernels[call.name];
+            counted = counted + call.traffic;
+            measured = measured + call.touched;
             stated += call.traffic.bytes();
             touched += call.touched.bytes();
         }
         QVERIFY(kernels.size() > 15);
         // Statistics of rows, coefficients, ends of pieces are not counted one by one; tokens repeat.
-        const auto near = [](double said, double seen) { return std::abs(said - seen) <= 0.12 * seen + 700; };
+        const auto near = [](double counted, double measured) {
+            return std::abs(counted - measured) <= 0.12 * measured + 700;
+        };
         QStringList wrong;
         for (const auto& [name, of] : kernels) {
-            const auto& [said, seen] = of;
+            const auto& [counted, measured] = of;
             const bool by_token = name.rfind("token_", 0) == 0 || name == "embedding_forward";
-            if (by_token ? said.bytes() < 0.8 * seen.bytes() || said.bytes() > 3 * seen.bytes()
-                         : !near(said.read, seen.read) || !near(said.written, seen.written))
+            if (by_token ? counted.bytes() < 0.8 * measured.bytes() || counted.bytes() > 3 * measured.bytes()
+                         : !near(counted.read, measured.read) || !near(counted.written, measured.written))
                 wrong << QString("%1: stated %2 + %3, touched %4 + %5")
                              .arg(QString::fromStdString(name))
-                             .arg(said.read)
-                             .arg(said.written)
-                             .arg(seen.read)
-                             .arg(seen.written);
+                             .arg(counted.read)
+                             .arg(counted.written)
+                             .arg(measured.read)
+                             .arg(measured.written);
         }
         QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
         QVERIFY2(std::abs(stated - touched) < 0.03 * touched,

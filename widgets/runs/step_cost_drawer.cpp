@@ -58,9 +58,9 @@ StepCostDrawer::StepCostDrawer(QWidget* over, QWidget* parent) : Drawer(over, kS
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     note_ = paragraph("stepCostNote", this);
     note_->setText(
-        tr("Counted without a card, probes left out. A call takes its launch, its bytes at the card's "
-           "bandwidth or "
-           "its operations at the card's peak, whichever is longest. A step on a card takes longer."));
+        tr("Counted without a card and without probes. A call takes its launch, its bytes at full bandwidth "
+           "or its "
+           "operations at peak, whichever is longest. A step on a card takes longer."));
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(14, 12, 14, 12);

@@ -9,7 +9,8 @@ Page commands_page(const CLI::App& program) {
     text += paragraph(
         "Exit codes: 0 done (also stalled and collapsed: the state is printed), 1 failed, 2 wrong usage or "
         "input, 3 "
-        "diverged, 4 interrupted: the same command with `--resume` continues. An error is one line on stderr: what, where, what is allowed. `normscope-cli COMMAND "
+        "diverged, 4 interrupted: the same command with `--resume` continues. An error is one line on "
+        "stderr: what, where, what is allowed. `normscope-cli COMMAND "
         "--help` prints "
         "what this page has of a command.");
     std::vector<Cells> rows;

@@ -64,7 +64,7 @@ class CheckedMemory {
     /// where accesses are not checked.
     std::pair<std::size_t, std::size_t> touched() const { return {read_, written_}; }
     void begin_launch() { read_ = written_ = 0; }
-    /// Memory that touched() leaves out until it is released: shared memory.
+    /// Memory that touched() skips until it is released: shared memory.
     void leave_uncounted(const char* begin, std::size_t bytes) {
         uncounted_.emplace_back(begin, begin + bytes);
     }

@@ -15,7 +15,7 @@ bool is_without_locks(int error) {
 }
 
 bool folder_has_locks(const std::string& path) {
-    // The folder's own lock, which nobody else takes: that of a file would keep out its writer.
+    // The folder's own lock, which no other program takes: that of a file would keep out its writer.
     const std::string folder = std::filesystem::path(path).parent_path().string();
     const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0) return true;

@@ -320,8 +320,8 @@ class SweepWindowTest : public QObject {
     }
 
     /// From the dialog: 2 × 2 fill the map while they are trained, with the rows that the core gives.
-    /// The shards of a sweep, while other processes fill them: the map opens with what is there, rows and shards
-    /// that come later arrive, a click opens a recording of a shard, and a closed sweep stays closed.
+    /// The shards of a sweep, while other processes fill them: the map opens with what is there, rows and
+    /// shards that come later arrive, a click opens a recording of a shard, and a closed sweep stays closed.
     void aFolderThatOthersFillIsFollowed() {
         WindowBench b;
         const QString out = b.folder.filePath("shared");
