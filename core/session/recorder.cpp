@@ -4,6 +4,7 @@
 #include "core/base/assert.h"
 #include "core/base/error.h"
 #include "core/session/growing_dataset.h"
+#include "core/session/process/guard.h"
 #include "core/session/replacing_file.h"
 #include "core/session/run_group.h"
 
@@ -315,6 +316,7 @@ void Recorder::close() {
     impl_->guarded([&] { impl_->flush(); });
     impl_->release();
     hdf5::close_file(std::move(impl_->file), impl_->path);
+    mark_verified(impl_->path);
     recording_ended(impl_->recorded);
 }
 

@@ -35,6 +35,7 @@ void leave_signals(Inherited how) {
         sigaddset(&all, number);
     }
     if (how == Inherited::Blocked) ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    ::setpgid(0, 0);
 }
 
 /// Whether the process handles this signal by now.
@@ -98,7 +99,8 @@ class DrivenTest : public QObject {
                 QProcess process;
                 QVERIFY(start(process, train(out) + QStringList{"--resume", "--json"}, how));
                 if (!process.waitForFinished(static_cast<int>(random.bounded(duration)))) {
-                    ::kill(static_cast<pid_t>(process.processId()), number);
+                    // To its group, as a terminal and a scheduler do: also to the program that checks files.
+                    ::kill(-static_cast<pid_t>(process.processId()), number);
                     QVERIFY(process.waitForFinished(60'000));
                 }
                 QCOMPARE(process.exitStatus(), QProcess::NormalExit);

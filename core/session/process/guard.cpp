@@ -69,6 +69,18 @@ class Child {
   public:
     static constexpr std::size_t kMaxText = std::size_t{1} << 20;
 
+    /// Of the child: without the threads of libraries that it does not use, which take longer than most
+    /// walks.
+    static std::vector<char*> environment() {
+        static char alone[] = "OPENBLAS_NUM_THREADS=1";
+        std::vector<char*> variables;
+        for (char** at = environ; *at; ++at)
+            if (std::strncmp(*at, alone, sizeof "OPENBLAS_NUM_THREADS" - 1) != 0) variables.push_back(*at);
+        variables.push_back(alone);
+        variables.push_back(nullptr);
+        return variables;
+    }
+
     Child(const std::string& walker, const std::string& path, const std::string& part) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0) fail(walker, errno);
@@ -83,15 +95,20 @@ class Child {
         posix_spawn_file_actions_addclosefrom_np(&actions, 3);
         posix_spawnattr_t attributes;
         posix_spawnattr_init(&attributes);
-        sigset_t none, all;
-        sigemptyset(&none);
+        // Signals that a terminal or a scheduler sends to the whole group are the parent's: it ends its
+        // child.
+        sigset_t of_parent, all;
+        sigemptyset(&of_parent);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&of_parent, number);
         sigfillset(&all);
-        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setsigmask(&attributes, &of_parent);
         posix_spawnattr_setsigdefault(&attributes, &all);
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         char* arguments[] = {const_cast<char*>(walker.c_str()), const_cast<char*>(path.c_str()),
                              part.empty() ? nullptr : const_cast<char*>(part.c_str()), nullptr};
-        const int error = ::posix_spawn(&pid_, walker.c_str(), &actions, &attributes, arguments, environ);
+        const std::vector<char*> variables = environment();
+        const int error =
+            ::posix_spawn(&pid_, walker.c_str(), &actions, &attributes, arguments, variables.data());
         posix_spawnattr_destroy(&attributes);
         posix_spawn_file_actions_destroy(&actions);
         ::close(ends[1]);
