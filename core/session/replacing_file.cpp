@@ -11,10 +11,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace normscope {
@@ -115,6 +118,35 @@ bool is_dead(const Owner& owner, const std::string& path) {
     return status.st_mtim.tv_sec < unix_time_ms() / 1000 - up.tv_sec;
 }
 
+/// Folders of thousands of files, such as a sweep's: what dead processes left there is searched in at most a
+/// twentieth of the time. Any thread.
+class LargeFolders {
+  public:
+    bool is_due(const std::string& folder) {
+        const std::lock_guard lock(mutex_);
+        const auto known = next_.find(folder);
+        return known == next_.end() || std::chrono::steady_clock::now() >= known->second;
+    }
+    void scanned(const std::string& folder, std::size_t entries,
+                 std::chrono::steady_clock::time_point begun) {
+        constexpr std::size_t many = 1000;
+        const std::lock_guard lock(mutex_);
+        const auto now = std::chrono::steady_clock::now();
+        if (entries < many)
+            next_.erase(folder);
+        else
+            next_[folder] = now + 20 * (now - begun);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<std::string, std::chrono::steady_clock::time_point> next_;
+};
+LargeFolders& large_folders() {
+    static LargeFolders only;
+    return only;
+}
+
 }  // namespace
 
 ReplacingFile::ReplacingFile(const std::string& target, std::optional<FileIdentity> as_read)
@@ -161,13 +193,20 @@ FileIdentity ReplacingFile::commit() {
 void remove_leftovers(const std::string& path) {
     const fs::path target = followed(path);
     const std::string start = target.filename().string() + ending;
+    LargeFolders& large = large_folders();
+    const std::string folder = folder_of(target).string();
+    if (!large.is_due(folder)) return;
+    const auto begun = std::chrono::steady_clock::now();
+    std::size_t entries = 0;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder_of(target), error)) {
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        ++entries;
         const std::string name = entry.path().filename().string();
         if (!name.starts_with(start)) continue;
         const auto owner = owner_of(name.substr(start.size()));
         if (owner && is_dead(*owner, entry.path().string())) fs::remove(entry.path(), error);
     }
+    large.scanned(folder, entries, begun);
 }
 
 std::string without_temporary_ending(const std::string& path) {
