@@ -88,7 +88,7 @@ std::string least_text(const StepCount& count, const TrainSpec& train, const Sta
     for (const int limit : order) {
         const double share = count.seconds[static_cast<std::size_t>(limit)] / count.floor_seconds;
         limits += (limits.empty() ? "" : ", ") + std::string(limit_word(static_cast<Limit>(limit))) + " " +
-                  std::to_string(static_cast<int>(100 * share + 0.5)) + " %";
+                  std::to_string(std::lround(100 * share)) + " %";
     }
     const double steps = 1 / count.floor_seconds,
                  tokens = steps * static_cast<double>(train.batch) * train.accumulate * stack.context;
@@ -107,17 +107,17 @@ StepCount count_step(const Recipe& recipe, const Card& card) {
         throw InputError("the weights of the stack",
                          "need " + number_text(weights / 0x1p30, 3) + " GiB to be drawn",
                          number_text(free / 0x1p30, 3) + " GiB are free");
-    CountingDevice device;
-    const auto trainer =
-        make_trainer(recipe.stack, recipe.train, make_corpus(recipe.train.data, recipe.stack), device);
+    const CountingDevice counting = counting_device();
+    const auto trainer = make_trainer(recipe.stack, recipe.train,
+                                      make_corpus(recipe.train.data, recipe.stack), *counting.device);
     ThreadPool pool(0);
     std::vector<cuda::LoggedCall> calls;
     std::visit(
         [&](const auto& t) {
             t->step(pool);  // the first allocates
-            device.calls().calls.clear();
+            counting.calls->calls.clear();
             t->step(pool);
-            calls = std::move(device.calls().calls);
+            calls = std::move(counting.calls->calls);
         },
         trainer);
 

@@ -99,7 +99,8 @@ class Child {
         // child.
         sigset_t of_parent, all;
         sigemptyset(&of_parent);
-        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&of_parent, number);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU})
+            sigaddset(&of_parent, number);
         sigfillset(&all);
         posix_spawnattr_setsigmask(&attributes, &of_parent);
         posix_spawnattr_setsigdefault(&attributes, &all);
