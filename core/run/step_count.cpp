@@ -79,22 +79,21 @@ std::string totals_text(const StepCount& count) {
            " of them GEMMs; " + with_prefix(count.bytes, "B") + ", " + with_prefix(count.flops, "FLOP");
 }
 
-std::string least_text(const StepCount& count, const TrainSpec& train, const StackSpec& stack) {
+std::string time_text(const StepCount& count, const TrainSpec& train, const StackSpec& stack) {
     std::array<int, 3> order{0, 1, 2};
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
         return count.seconds[static_cast<std::size_t>(a)] > count.seconds[static_cast<std::size_t>(b)];
     });
     std::string limits;
     for (const int limit : order) {
-        const double share = count.seconds[static_cast<std::size_t>(limit)] / count.floor_seconds;
+        const double share = count.seconds[static_cast<std::size_t>(limit)] / count.counted_seconds;
         limits += (limits.empty() ? "" : ", ") + std::string(limit_word(static_cast<Limit>(limit))) + " " +
                   std::to_string(std::lround(100 * share)) + " %";
     }
-    const double steps = 1 / count.floor_seconds,
+    const double steps = 1 / count.counted_seconds,
                  tokens = steps * static_cast<double>(train.batch) * train.accumulate * stack.context;
-    return "no less than " + number_text(count.floor_seconds * 1e3, 3) + " ms, at most " +
-           three_digits(steps) + " steps/s, " +
-           (tokens < 1e6 ? three_digits(tokens) : number_text(tokens / 1e6, 3) + " million") +
+    return number_text(count.counted_seconds * 1e3, 3) + " ms by count, " + three_digits(steps) +
+           " steps/s, " + (tokens < 1e6 ? three_digits(tokens) : number_text(tokens / 1e6, 3) + " million") +
            " tokens/s; limited by " + limits;
 }
 
@@ -139,7 +138,7 @@ StepCount count_step(const Recipe& recipe, const Card& card) {
         ++o.calls;
         o.bytes += call.traffic.bytes();
         o.flops += call.traffic.flops;
-        o.floor_seconds += *longest;
+        o.counted_seconds += *longest;
         count.gemms += std::string_view(call.name) == "gemm";
     }
     count.kernels = calls.size();
@@ -150,11 +149,11 @@ StepCount count_step(const Recipe& recipe, const Card& card) {
                                      sum.seconds.begin());
         count.bytes += o.bytes;
         count.flops += o.flops;
-        count.floor_seconds += o.floor_seconds;
+        count.counted_seconds += o.counted_seconds;
         count.operations.push_back(std::move(o));
     }
     std::stable_sort(count.operations.begin(), count.operations.end(),
-                     [](const auto& a, const auto& b) { return a.floor_seconds > b.floor_seconds; });
+                     [](const auto& a, const auto& b) { return a.counted_seconds > b.counted_seconds; });
     return count;
 }
 

@@ -36,27 +36,27 @@ struct CountedOperation {
     std::string name;
     std::size_t calls = 0;
     double bytes = 0, flops = 0;
-    double floor_seconds = 0;     ///< no less time on the card
+    double counted_seconds = 0;   ///< its time on the card
     Limit limit = Limit::Launch;  ///< of the largest part of it
 };
 
-/// What a training step asks of a CUDA device, and the least time that a card needs for it: each call takes
-/// as long as its launch, its bytes at the card's bandwidth or its operations at the card's peak, whichever
-/// is longest. Every byte that a call reads or writes counts once, whether or not it is in a cache; a step on
-/// a card takes longer.
+/// What a training step asks of a CUDA device, and its time on a card by count: each call takes as long as
+/// its launch, its bytes at the bandwidth of the card's memory or its operations at the card's peak,
+/// whichever is longest. Every byte that a call reads or writes counts once. A step takes longer, but for
+/// what its calls find in a cache.
 struct StepCount {
     std::size_t kernels = 0, gemms = 0;  ///< kernels include GEMMs and copies, one each
     double bytes = 0, flops = 0;
-    double floor_seconds = 0;
-    std::array<double, 3> seconds{};           ///< of floor_seconds, by Limit
+    double counted_seconds = 0;
+    std::array<double, 3> seconds{};           ///< of counted_seconds, by Limit
     std::vector<CountedOperation> operations;  ///< the longest first
 };
 
 /// "184 calls a step, 51 of them GEMMs; 672 MB, 23.5 GFLOP"
 std::string totals_text(const StepCount& count);
-/// "no less than 0.286 ms, at most 3500 steps/s, 14.3 million tokens/s; limited by launches 62 %, memory 30
-/// %, arithmetic 8 %": shares of the least time, the largest first.
-std::string least_text(const StepCount& count, const TrainSpec& train, const StackSpec& stack);
+/// "0.286 ms by count, 3500 steps/s, 14.3 million tokens/s; limited by launches 62 %, memory 30
+/// %, arithmetic 8 %": shares of that time, the largest first.
+std::string time_text(const StepCount& count, const TrainSpec& train, const StackSpec& stack);
 
 /// Counts a step of a completed recipe, no sample of a probe, without a card: on no device at all. Takes the
 /// time and memory of drawing the weights. Any thread. InputError where they do not fit into the free memory,

@@ -49,25 +49,27 @@ StepCostDrawer::StepCostDrawer(QWidget* over, QWidget* parent) : Drawer(over, kS
     QFont heavy = totals_->font();
     heavy.setBold(true);
     totals_->setFont(heavy);
-    least_ = paragraph("stepCostLeast", this);
-    table_ = textTable("stepCostTable", tr("Operations of a step"),
-                       {tr("Operation"), tr("Calls"), tr("Bytes"), tr("FLOP"), tr("Least µs"), tr("Share"),
-                        tr("Limited by")},
-                       this);
+    time_ = paragraph("stepCostTime", this);
+    table_ = textTable(
+        "stepCostTable", tr("Operations of a step"),
+        {tr("Operation"), tr("Calls"), tr("Bytes"), tr("FLOP"), tr("µs"), tr("Share"), tr("Limited by")},
+        this);
     table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     note_ = paragraph("stepCostNote", this);
     note_->setText(
         tr("Counted without a card and without probes. A call takes its launch, its bytes at full bandwidth "
            "or its "
-           "operations at peak, whichever is longest. A step on a card takes longer."));
+           "operations at peak, whichever is longest. A step on a card takes longer, but for what its calls "
+           "find in a "
+           "cache."));
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(14, 12, 14, 12);
     column->addLayout(heading);
     column->addWidget(cards_);
     column->addWidget(totals_);
-    column->addWidget(least_);
+    column->addWidget(time_);
     column->addWidget(table_, 1);
     column->addWidget(note_);
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
@@ -90,31 +92,32 @@ void StepCostDrawer::setCounting(const QString& run) {
 
 void StepCostDrawer::setProblem(const QString& run, const QString& line) {
     totals_->setText(run);
-    least_->setText(line);
+    time_->setText(line);
     table_->setRowCount(0);
     copy_->setEnabled(false);
 }
 
-void StepCostDrawer::setCount(const QString& run, const StepCount& count, const QString& least) {
+void StepCostDrawer::setCount(const QString& run, const StepCount& count, const QString& time) {
     totals_->setText(QStringLiteral("%1: %2").arg(run, QString::fromStdString(totals_text(count))));
-    least_->setText(least);
+    time_->setText(time);
     table_->setRowCount(static_cast<int>(count.operations.size()));
     for (int row = 0; row < table_->rowCount(); ++row) {
         const CountedOperation& o = count.operations[static_cast<std::size_t>(row)];
-        const QStringList texts{QString::fromStdString(o.name),
-                                QString::number(o.calls),
-                                QString::fromStdString(with_prefix(o.bytes, "B")),
-                                QString::fromStdString(with_prefix(o.flops, "")).trimmed(),
-                                numberText(o.floor_seconds * 1e6, 3),
-                                tr("%1 %").arg(numberText(100 * o.floor_seconds / count.floor_seconds, 2)),
-                                QLatin1String(limit_word(o.limit))};
+        const QStringList texts{
+            QString::fromStdString(o.name),
+            QString::number(o.calls),
+            QString::fromStdString(with_prefix(o.bytes, "B")),
+            QString::fromStdString(with_prefix(o.flops, "")).trimmed(),
+            numberText(o.counted_seconds * 1e6, 3),
+            tr("%1 %").arg(numberText(100 * o.counted_seconds / count.counted_seconds, 2)),
+            QLatin1String(limit_word(o.limit))};
         for (int i = 0; i < texts.size(); ++i) setCell(table_, row, i, texts[i]);
     }
     copy_->setEnabled(true);
 }
 
 void StepCostDrawer::copyText() const {
-    QStringList lines{cards_->currentText(), totals_->text(), least_->text()};
+    QStringList lines{cards_->currentText(), totals_->text(), time_->text()};
     QStringList header;
     for (int i = 0; i < table_->columnCount(); ++i) header << table_->horizontalHeaderItem(i)->text();
     lines << header.join(QLatin1Char('\t'));

@@ -15,7 +15,7 @@ class QTableWidget;
 namespace normscope::widgets {
 
 /// What limits a training step on a card (core/run/step_count.h), over the panels: calls, bytes, operations,
-/// and the least time that each of them takes there.
+/// and the time of each of them there by count.
 class StepCostDrawer : public Drawer {
     Q_OBJECT
   public:
@@ -28,8 +28,8 @@ class StepCostDrawer : public Drawer {
     QString card() const;
     /// A step of this run is being counted.
     void setCounting(const QString& run);
-    /// `least`: the least time on the card, one line.
-    void setCount(const QString& run, const StepCount& count, const QString& least);
+    /// `time`: on the card, one line.
+    void setCount(const QString& run, const StepCount& count, const QString& time);
     /// Why there is none, one line.
     void setProblem(const QString& run, const QString& line);
 
@@ -40,7 +40,7 @@ class StepCostDrawer : public Drawer {
     void copyText() const;
 
     QComboBox* cards_;
-    QLabel *totals_, *least_, *note_;
+    QLabel *totals_, *time_, *note_;
     QPushButton* copy_;
     QTableWidget* table_;
 };

@@ -267,8 +267,7 @@ void add_bench(CLI::App& program, Task& task) {
     command->add_option("--only", options->only, "only the lines that contain this text");
     command->add_flag("--count", options->count,
                       "count the kernels, bytes and operations of a training step on a card, without one");
-    command
-        ->add_option("--card", options->card, "the card of the least time that --count states: " + card_ids())
+    command->add_option("--card", options->card, "the card of the times that --count states: " + card_ids())
         ->capture_default_str();
     command->add_option("RECIPE", options->recipe,
                         "of --count: a recipe's path or a preset's name instead of the fixed shapes");

@@ -45,15 +45,15 @@ const std::vector<Shape>& shapes() {
 
 void print(const std::string& what, const Recipe& recipe, const StepCount& count, const Card& card) {
     std::cout << what << ": " << totals_text(count) << "\n  " << card.name << ": "
-              << least_text(count, recipe.train, recipe.stack) << "\n";
+              << time_text(count, recipe.train, recipe.stack) << "\n";
     char line[160];
     std::snprintf(line, sizeof line, "  %-22s %6s %10s %10s %9s %7s  %s\n", "operation", "calls", "bytes",
-                  "FLOP", "least µs", "share", "limited by");
+                  "FLOP", "µs", "share", "limited by");
     std::cout << line;
     for (const CountedOperation& o : count.operations) {
         std::snprintf(line, sizeof line, "  %-22s %6zu %10s %10s %8.1f %6.1f%%  %s\n", o.name.c_str(),
                       o.calls, with_prefix(o.bytes, "B").c_str(), with_prefix(o.flops, "").c_str(),
-                      o.floor_seconds * 1e6, 100 * o.floor_seconds / count.floor_seconds,
+                      o.counted_seconds * 1e6, 100 * o.counted_seconds / count.counted_seconds,
                       limit_word(o.limit));
         std::cout << line;
     }
@@ -70,7 +70,7 @@ nlohmann::ordered_json json_of(const std::string& what, const Recipe& recipe, co
                               {"calls", o.calls},
                               {"bytes", o.bytes},
                               {"flops", o.flops},
-                              {"least_us", o.floor_seconds * 1e6},
+                              {"us", o.counted_seconds * 1e6},
                               {"limited_by", limit_word(o.limit)}});
     return {{"what", what},
             {"calls", count.kernels},
@@ -78,9 +78,9 @@ nlohmann::ordered_json json_of(const std::string& what, const Recipe& recipe, co
             {"bytes", count.bytes},
             {"flops", count.flops},
             {"card", card.id},
-            {"least_ms", count.floor_seconds * 1e3},
-            {"most_steps_per_s", 1 / count.floor_seconds},
-            {"most_tokens_per_s", tokens / count.floor_seconds},
+            {"ms", count.counted_seconds * 1e3},
+            {"steps_per_s", 1 / count.counted_seconds},
+            {"tokens_per_s", tokens / count.counted_seconds},
             {"operations", std::move(operations)}};
 }
 

@@ -29,9 +29,7 @@ StepCostController::StepCostController(Lab& lab, QWidget* area, QWidget* window)
         requested_ = false;
     });
     connect(&counter_, &StepCounter::counted, this, [this](quint64, const StepCount& count) {
-        QString least = QString::fromStdString(least_text(count, shown_.train, shown_.stack));
-        least[0] = least[0].toUpper();
-        drawer_->setCount(name_, count, least);
+        drawer_->setCount(name_, count, QString::fromStdString(time_text(count, shown_.train, shown_.stack)));
     });
     connect(&counter_, &StepCounter::failed, this,
             [this](quint64, const QString& line) { drawer_->setProblem(name_, line); });
