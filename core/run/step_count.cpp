@@ -30,10 +30,11 @@ constexpr Card kCards[] = {
     {"rtx4090", "NVIDIA GeForce RTX 4090", 1.008e12, 165e12, 82.6e12, 82.6e12},
 };
 
-/// "3500": without a power of ten, up to a million.
+/// "8.96", "3500": without a power of ten, up to a million.
 std::string three_digits(double value) {
-    const double unit = value < 1 ? 1e-3 : std::pow(10, std::max(0.0, std::floor(std::log10(value)) - 2));
-    return number_text(std::round(value / unit) * unit, value < 1000 ? 3 : 7);
+    if (value < 1000) return number_text(value, 3);
+    const double unit = std::pow(10, std::floor(std::log10(value)) - 2);
+    return number_text(std::round(value / unit) * unit, 7);
 }
 
 #if defined(NORMSCOPE_COUNTED_CUDA)

@@ -107,6 +107,24 @@ class StepCountTest : public QObject {
         }
     }
 
+    void textsHaveThreeDigits() {
+        StepCount count;
+        count.seconds = {0.002, 0.0004, 0.1};
+        const auto text = [&](double seconds) {
+            count.counted_seconds = seconds;
+            TrainSpec train;
+            train.batch = 8;
+            StackSpec stack;
+            stack.context = 1024;
+            return QString::fromStdString(time_text(count, train, stack));
+        };
+        QVERIFY2(text(0.1116).startsWith(
+                     "112 ms by count, 8.96 steps/s, 73400 tokens/s; limited by arithmetic 90 %"),
+                 qPrintable(text(0.1116)));
+        QVERIFY2(text(0.000286).startsWith("0.286 ms by count, 3500 steps/s, 28.6 million tokens/s"),
+                 qPrintable(text(0.000286)));
+    }
+
     /// A card with more bandwidth needs no longer; one that is unknown is named.
     void cardsAreCompared() {
         const Recipe recipe = shape(2, 64, 2, 32, 4, 64, "bf16", false);
