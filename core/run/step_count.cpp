@@ -76,7 +76,7 @@ const char* limit_word(Limit limit) {
 }
 
 std::string totals_text(const StepCount& count) {
-    return std::to_string(count.kernels) + " calls a step, " + std::to_string(count.gemms) +
+    return std::to_string(count.calls) + " calls a step, " + std::to_string(count.gemms) +
            " of them GEMMs; " + with_prefix(count.bytes, "B") + ", " + with_prefix(count.flops, "FLOP");
 }
 
@@ -142,7 +142,7 @@ StepCount count_step(const Recipe& recipe, const Card& card) {
         o.counted_seconds += *longest;
         count.gemms += std::string_view(call.name) == "gemm";
     }
-    count.kernels = calls.size();
+    count.calls = calls.size();
     for (auto& [name, sum] : sums) {
         CountedOperation& o = sum.operation;
         o.name = name;

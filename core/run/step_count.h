@@ -45,7 +45,7 @@ struct CountedOperation {
 /// whichever is longest. Every byte that a call reads or writes counts once. A step takes longer, but for
 /// what its calls find in a cache.
 struct StepCount {
-    std::size_t kernels = 0, gemms = 0;  ///< kernels include GEMMs and copies, one each
+    std::size_t calls = 0, gemms = 0;  ///< calls: kernels, GEMMs and copies
     double bytes = 0, flops = 0;
     double counted_seconds = 0;
     std::array<double, 3> seconds{};           ///< of counted_seconds, by Limit

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/cli/cli_process.h"
 
+#include <QFile>
+
 namespace {
 constexpr int kPatience = 280'000;  // ms; a machine may be busy
 
@@ -46,6 +48,11 @@ std::unique_ptr<QProcess> start_cli(const QStringList& arguments) {
     process->setStandardErrorFile(QProcess::nullDevice());
     process->start(NORMSCOPE_CLI, arguments);
     return process;
+}
+
+QString csv_of(const QString& folder) {
+    QFile file(folder + "/results.csv");
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString("none");
 }
 
 QStringList small_stack() {

@@ -35,5 +35,8 @@ CliResult run_cli(const QStringList& arguments, const std::function<void()>& in_
 /// Starts and returns at once; both outputs are discarded.
 std::unique_ptr<QProcess> start_cli(const QStringList& arguments);
 
+/// The results.csv of a sweep's folder; "none" where there is none.
+QString csv_of(const QString& folder);
+
 /// --set options with which a step takes milliseconds.
 QStringList small_stack();

@@ -32,10 +32,6 @@ class LaunchersTest : public QObject {
                            "--steps", steps} +
                small_stack();
     }
-    static QString csv_of(const QString& folder) {
-        QFile file(folder + "/results.csv");
-        return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString("none");
-    }
     QString whole() {
         static QString csv;
         if (csv.isEmpty()) {

@@ -34,10 +34,6 @@ class CliSweepTest : public QObject {
                            "--set",   R"(probes=[{"id":"growth","every":50}])"} +
                small_stack();
     }
-    static QString csv_of(const QString& folder) {
-        QFile file(folder + "/results.csv");
-        return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString("none");
-    }
     /// The column `seconds` is measured: it is emptied, after a check that it holds a number.
     static QString without_seconds(const QString& csv) {
         QStringList lines;

@@ -72,8 +72,7 @@ class StepCountTest : public QObject {
         const Recipe recipe =
             shape(depth, width, heads, context, batch, vocab, precision.toUtf8().constData(), tied);
         const StepCount count = count_step(recipe, card_named("h100"));
-        QVERIFY2(count.kernels <= static_cast<std::size_t>(calls),
-                 qPrintable(QString::number(count.kernels)));
+        QVERIFY2(count.calls <= static_cast<std::size_t>(calls), qPrintable(QString::number(count.calls)));
         QVERIFY2(count.bytes <= gigabytes * 1e9, qPrintable(QString::number(count.bytes)));
         // A product for each row of the batch: forward, its gradient, the weights' gradient. In 16 bits the
         // head has classes up to a multiple of 8.
@@ -103,7 +102,7 @@ class StepCountTest : public QObject {
                                               make_corpus(recipe.train.data, recipe.stack), device);
             ThreadPool pool(1);
             std::visit([&](const auto& t) { t->steps(pool, 3); }, trainer);
-            QCOMPARE(count_step(recipe, cards().front()).kernels, device.captured_calls());
+            QCOMPARE(count_step(recipe, cards().front()).calls, device.captured_calls());
         }
     }
 

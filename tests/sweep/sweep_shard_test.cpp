@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/test_main.h"
+#include "tests/sweep/rejected.h"
 
 #include <QMap>
 #include <QTemporaryDir>
@@ -11,21 +12,13 @@
 #include <string>
 
 using namespace normscope;
+using test::rejected;
 
 class SweepShardTest : public QObject {
     Q_OBJECT
 
     using Variables = QMap<QByteArray, QByteArray>;
 
-    template <class Call>
-    static QString rejected(Call&& call) {
-        try {
-            call();
-        } catch (const InputError& error) {
-            return QString::fromUtf8(error.what());
-        }
-        return "accepted";
-    }
     static SweepShard launched(const Variables& variables) {
         return launched_shard([&](const char* name) -> const char* {
             const auto found = variables.find(name);

@@ -6,12 +6,14 @@
 #include "core/recipe/keys.h"
 #include "core/recipe/recipe_text.h"
 #include "tests/support/test_main.h"
+#include "tests/sweep/rejected.h"
 
 #include <QtTest>
 #include <cmath>
 #include <set>
 
 using namespace normscope;
+using test::rejected;
 
 class SweepSpecTest : public QObject {
     Q_OBJECT
@@ -20,15 +22,6 @@ class SweepSpecTest : public QObject {
         SweepSpec made{recipe_text("pre-ln", {"steps=30"}), {}, std::move(seeds)};
         for (const char* axis : axes) made.grid.push_back(parse_sweep_axis(axis));
         return made;
-    }
-    template <class Call>
-    static QString rejected(Call&& call) {
-        try {
-            call();
-        } catch (const InputError& error) {
-            return QString::fromUtf8(error.what());
-        }
-        return "accepted";
     }
 
   private Q_SLOTS:

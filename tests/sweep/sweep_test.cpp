@@ -12,6 +12,7 @@
 #include "core/sweep/sweep_folder.h"
 #include "core/sweep/sweep_merge.h"
 #include "tests/support/test_main.h"
+#include "tests/sweep/rejected.h"
 
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <set>
 
 using namespace normscope;
+using test::rejected;
 namespace fs = std::filesystem;
 
 class SweepTest : public QObject {
@@ -95,15 +97,6 @@ class SweepTest : public QObject {
             if (result.watcher.begun_runs != result.watcher.trained) csv = "not all starts were reported";
         }
         return csv;
-    }
-    template <class Call>
-    static QString rejected(Call&& call) {
-        try {
-            call();
-        } catch (const InputError& error) {
-            return QString::fromUtf8(error.what());
-        }
-        return "accepted";
     }
     /// A folder of its own with the files of the whole sweep.
     std::string copy_of_whole(const char* name) {

@@ -19,7 +19,7 @@ struct Shape {
     std::vector<std::string> settings;
 };
 
-/// Without precision; those of tests/gpu/peer.py, and what 35 s of a card's time are compared with.
+/// Without precision; steps of these are timed on cards too (tests/gpu/peer.py).
 const std::vector<Shape>& shapes() {
     const auto shape = [](int depth, int width, int heads, int context, int batch, int vocab) {
         const auto set = [](const char* key, int value) {
@@ -73,7 +73,7 @@ nlohmann::ordered_json json_of(const std::string& what, const Recipe& recipe, co
                               {"us", o.counted_seconds * 1e6},
                               {"limited_by", limit_word(o.limit)}});
     return {{"what", what},
-            {"calls", count.kernels},
+            {"calls", count.calls},
             {"gemms", count.gemms},
             {"bytes", count.bytes},
             {"flops", count.flops},

@@ -15,7 +15,7 @@ struct RunResult {
     std::string recording;  ///< the path; empty where there is none
 };
 
-/// The last line of `train --json`, described in docs/reference by schema_page(): numbers of losses as in
+/// The last line of `train --json`, described by docs/schemas/train.json: numbers of losses as in
 /// results.csv of a sweep, null where not known. A function of the recording alone, so that a finished run
 /// gives the same line again.
 nlohmann::ordered_json json_of(const RunResult& result);

@@ -176,11 +176,14 @@ void SweepRunner::follow() {
 
 void SweepRunner::addRows(ShownSweep now) {
     std::vector<std::pair<std::size_t, QString>> recordings;
-    const auto& before = sweep_->results.rows;
-    for (const SweepRow& row : now.results.rows)
-        if (std::find(before.begin(), before.end(), row) == before.end() && !row.recording.empty() &&
-            !now.missing.count(row.run))
+    auto before = sweep_->results.rows.begin();  // both are in the order of the grid
+    const auto end = sweep_->results.rows.end();
+    for (const SweepRow& row : now.results.rows) {
+        while (before != end && before->run < row.run) ++before;
+        const bool known = before != end && *before == row;
+        if (!known && !row.recording.empty() && !now.missing.count(row.run))
             recordings.emplace_back(row.run, QString::fromStdString(row.recording));
+    }
     sweep_->results.rows = std::move(now.results.rows);
     sweep_->missing = std::move(now.missing);
     sweep_->count = now.count;
