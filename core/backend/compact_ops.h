@@ -88,7 +88,7 @@ class CompactOps {
     virtual void norm_forward(const NormRows<T>&, const T* eps, const T* scale, std::uint16_t* y) = 0;
     /// LayerOps::norm_vjp.
     virtual void norm_vjp(const NormRows<T>&, const std::uint16_t* dy, const T* scale, bool add, T* dx,
-                          T* dgamma, T* dbeta) = 0;
+                          T* dgamma, T* dbeta, double* squares) = 0;
     /// ElementwiseOps::axpby; count is a multiple of kRow.
     virtual void axpby(std::size_t count, const T* a, const T* x, const T* b, const std::uint16_t* y,
                        T* out) = 0;

@@ -11,16 +11,17 @@ namespace normscope {
 namespace {
 
 /// One norm applied backwards to every direction: records the gradient at its output if requested, adds
-/// parameter gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy.
+/// parameter gradients, and gives dx = (add ? dx : 0) + scale·Jᵀ dy, whose squares it adds to *squares
+/// unless null (one direction).
 template <class T>
 void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int directions, const T* x,
                    NormStatistics<T> statistics, const T* dy, const T* scale, bool add, T* dx, T* gradients,
-                   T* noted) {
+                   T* noted, double* squares = nullptr) {
     const std::size_t count = static_cast<std::size_t>(R) * pass.spec.d_model;
     if (noted) pass.elementwise.scale(count, scale, dy, noted);
     for (int i = 0; i < directions; ++i)
         pass.layers.norm_vjp(pass.norm(at, R, x, statistics), dy + i * count, scale, add, dx + i * count,
-                             gradient_at(gradients, at.weight), gradient_at(gradients, at.bias));
+                             gradient_at(gradients, at.weight), gradient_at(gradients, at.bias), squares);
 }
 
 /// λ per channel, else null.
@@ -112,7 +113,7 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
 template <class T>
 void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
                        const Tape<T>& tape, Jacobian kind, T* gradient, T* gradients,
-                       const NormOutputGradients<T>& noted, T* side) {
+                       const NormOutputGradients<T>& noted, T* side, double* squares) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d * shard.directions;
@@ -196,6 +197,9 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
         gate_gradient(GateSite::Shortcut, dz, x);
     }
     const T* shortcut = &c->shortcut_of[static_cast<int>(kind)];
+    // Of the result, by the norm where that is the last to change it.
+    const bool branches = first_of_parallel(pass.spec, index) && side;
+    double* const of_norm = rule.in && !joined && !branches && !gate.at(GateSite::Input) ? squares : nullptr;
     if (rule.in) {
         // A gradient that the head gave is not changed by a factor of 1.
         const bool passes = gradients && dz == dx && rule.a == 1 && !gate.scales(GateSite::Shortcut, kind);
@@ -203,21 +207,23 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
         if (short_du)
             pass.compact->norm_vjp(pass.norm(at.norm_in, R, x, t.in.from(row)), short_du, &c->s_in, !joined,
                                    dx, gradient_at(gradients, at.norm_in.weight),
-                                   gradient_at(gradients, at.norm_in.bias));
+                                   gradient_at(gradients, at.norm_in.bias), of_norm);
         else
             norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
-                          gradients, note(noted.in));
+                          gradients, note(noted.in), of_norm);
     } else if (joined) {
         ops.scale(count, &c->s_in, du, dx);
     } else {
         ops.axpby(count, shortcut, dz, &c->s_in, du, dx);
     }
-    if (joined) return;
-    if (first_of_parallel(pass.spec, index) && side) ops.axpby(count, nullptr, dx, nullptr, side, dx);
-    if (gate.at(GateSite::Input))
-        gate_gradient(GateSite::Input, dx,
-                      tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
-    through_gate(GateSite::Input, dx);
+    if (!joined) {
+        if (branches) ops.axpby(count, nullptr, dx, nullptr, side, dx);
+        if (gate.at(GateSite::Input))
+            gate_gradient(GateSite::Input, dx,
+                          tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
+        through_gate(GateSite::Input, dx);
+    }
+    if (squares && !of_norm) ops.add_squares(1, count, 0, gradient, squares);
 }
 
 template <class T>
@@ -282,7 +288,7 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
 #define NORMSCOPE_INSTANTIATE(T)                                                                        \
     template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&); \
     template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, \
-                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*);            \
+                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*, double*);   \
     template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int,          \
                                       const Tape<T>&, Jacobian, T*, T*);
 NORMSCOPE_INSTANTIATE(float)

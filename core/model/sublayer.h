@@ -34,11 +34,12 @@ template <class T>
 void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&);
 
 /// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter
-/// gradients to `gradients` unless null; with more than one direction that and the noted gradients must be
-/// null.
+/// gradients to `gradients` and Σ gradient² on return to *squares unless null; with more than one direction
+/// those and the noted gradients must be null.
 template <class T>
 void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian,
-                       T* gradient, T* gradients, const NormOutputGradients<T>&, T* side = nullptr);
+                       T* gradient, T* gradients, const NormOutputGradients<T>&, T* side = nullptr,
+                       double* squares = nullptr);
 
 /// K directions at the tokens first_token … n − 1 of one sequence; tangent: [K, m, d], replaced by its image.
 template <class T>

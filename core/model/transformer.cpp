@@ -320,7 +320,7 @@ void Transformer<T>::forward_layers(const T* states, int length, Tape<T>& tape, 
 template <class T>
 void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
                                    const Tape<T>& tape, const T* scale, T* gradient, T* gradients,
-                                   BackwardRecord<T>* record) const {
+                                   double* squares, BackwardRecord<T>* record) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
     const bool normed = table_.final_norm.present();
@@ -342,14 +342,14 @@ void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch
         if (table_.head_bias != kAbsent) p.layers.column_sums(R, V, dlogits, gradients + table_.head_bias);
         p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
     }
-    if (!normed) return;
+    if (!normed) return p.elementwise.add_squares(1, static_cast<std::size_t>(R) * d, 0, gradient, squares);
     if (record)
         p.elementwise.copy(static_cast<std::size_t>(R) * d, dfinal,
                            record->norm_output.back().data() + row * d);
     p.layers.norm_vjp(
         p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row)), dfinal,
         nullptr, false, gradient, gradients + table_.final_norm.weight,
-        gradient_at(gradients, table_.final_norm.bias));
+        gradient_at(gradients, table_.final_norm.bias), squares);
 }
 
 template <class T>
@@ -365,7 +365,7 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batc
         p.layers.norm_vjp(
             p.norm(table_.embedding_norm, R, tape.embedded + row * d, tape.embedding_statistics.from(row)),
             gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
-            gradient_at(gradients, table_.embedding_norm.bias));
+            gradient_at(gradients, table_.embedding_norm.bias), nullptr);
     }
     if (spec_.embedding_scale != 1)
         p.elementwise.scale(static_cast<std::size_t>(R) * d, &p.whole->embedding_scale, gradient, gradient);
@@ -398,24 +398,27 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batc
     const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
     T* into = gradients.shards[at].data();
     T* gradient = device_->scratch_of<T>(kHiddenGradient, count);
-    double* squares = gradients.hidden_squares.data() + at * 2 * states;
+    double* const squares = gradients.hidden_squares.data() + at * 2 * states;
     // In float64, since the square of a gradient that vanished is below float32's smallest value.
+    double* const gradient_squares = squares + states;
     const auto note = [&](std::size_t k) {
-        p.elementwise.add_squares(1, count, 0, gradient, squares + states + k);
         if (record) p.elementwise.copy(count, gradient, record->hidden[k].data() + first);
     };
+    p.elementwise.delay_sums();
     p.elementwise.add_squares(static_cast<int>(states), count, tape.hidden_stride(), tape.hidden[0] + first,
                               squares);
-    head_backward(p, batch, rows, tape, token_factor, gradient, into, record);
+    head_backward(p, batch, rows, tape, token_factor, gradient, into, gradient_squares + rules_.size(),
+                  record);
     note(rules_.size());
     const int all = static_cast<int>(rules_.size());
     for (std::size_t k = rules_.size(); k-- > 0;) {
         sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient, into,
                           noted ? noted[k] : NormOutputGradients<T>{},
-                          side_branch<T>(p, static_cast<int>(k), 0, all, count));
+                          side_branch<T>(p, static_cast<int>(k), 0, all, count), gradient_squares + k);
         note(k);
     }
     embed_backward(p, batch, rows, tape, gradient, into, record);
+    p.elementwise.finish_sums();
 }
 
 template <class T>

@@ -154,6 +154,27 @@ void columns(const Verify& verify, const Sizes& sizes = {}) {
         s.layers.column_sums(R, d, s.in(drawn(n, 1)), sums);
         return Outputs{{"sums", s.read(sums, d)}};
     });
+    // Delayed: into one place twice, and more sums than one launch takes.
+    verify("delay_sums", sum_of(R, 2), [&](auto& s) {
+        constexpr int many = 100;
+        auto* sums = s.in(drawn(static_cast<std::size_t>(d), 2));
+        auto* others = s.in(drawn(static_cast<std::size_t>(many) * d, 3));
+        auto* squares = s.of(std::vector<double>{0.5, 0.25});
+        const auto* x = s.in(drawn(n, 1));
+        const auto* y = s.in(drawn(n, 4));
+        for (int pass = 0; pass < 2; ++pass) {  // the memory of the second is that of the first
+            s.elementwise.delay_sums();
+            s.layers.column_sums(R, d, x, sums);
+            s.elementwise.add_squares(1, n, 0, x, squares);
+            for (int i = 0; i < many; ++i) s.layers.column_sums(R, d, i % 2 ? x : y, others + area(i, d));
+            s.layers.column_sums(R, d, y, sums);
+            s.elementwise.add_squares(1, n, 0, y, squares + 1);
+            s.elementwise.finish_sums();
+        }
+        return Outputs{{"sums", s.read(sums, d)},
+                       {"others", s.read(others, area(many, d))},
+                       {"squares", s.read(squares, 2)}};
+    });
     for (const bool scaled : {false, true})
         verify("column_products", sum_of(R), [&](auto& s) {
             auto* sums = s.in(drawn(d, 3));
@@ -197,11 +218,22 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
             auto* dx = full ? s.in(drawn(n, 5)) : dy;
             auto* dgamma = parameters ? s.in(drawn(d, 6)) : nullptr;
             auto* dbeta = parameters && full ? s.in(drawn(d, 7)) : nullptr;
-            s.layers.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta);
+            s.layers.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta, nullptr);
             Outputs all{{"dx", s.read(dx, n)}};
             if (dgamma) all.push_back({"dgamma", s.read(dgamma, d)});
             if (dbeta) all.push_back({"dbeta", s.read(dbeta, d)});
             return all;
+        });
+    // A rounding of dx counts twice in its square.
+    for (const bool parameters : {false, true})
+        verify("norm_vjp", Allowed(16, 2), [&](auto& s) {
+            const auto rows = rows_of(s);
+            forward(s, rows, s.out(n));
+            auto* dx = s.in(drawn(n, 4));
+            auto* squares = s.of(std::vector<double>{0.5});
+            s.layers.norm_vjp(rows, s.in(drawn(n, 5)), nullptr, full, dx,
+                              parameters ? s.in(drawn(d, 6)) : nullptr, nullptr, squares);
+            return Outputs{{"squares", s.read(squares, 1)}};
         });
     verify("norm_jvp", 8, [&](auto& s) {
         const auto rows = rows_of(s);

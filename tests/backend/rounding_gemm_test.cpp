@@ -32,10 +32,12 @@ class TestContext final : public cuda::Context {
     void* workspace(cuda::Work slot, std::size_t bytes) override {
         return device_.scratch(static_cast<int>(slot), bytes);
     }
+    cuda::DelayedSums& sums() override { return sums_; }
     void copy(void* to, const void* from, std::size_t bytes) override { device_.copy(to, from, bytes); }
 
   private:
     Device& device_;
+    cuda::DelayedSums sums_;
 };
 
 std::vector<double> in_format(Rounding to, std::vector<double> values) {

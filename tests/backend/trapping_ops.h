@@ -84,7 +84,7 @@ class TrappingCalls {
     template <class... P>
     void forward(const char* name, void (Operations::*operation)(P...),
                  std::type_identity_t<P>... arguments) const {
-        const Translator at = translator(name);
+        [[maybe_unused]] const Translator at = translator(name);
         (inner.*operation)(at(arguments)...);
     }
     /// sum_shards(), whose shards are a host array of addresses.
@@ -111,7 +111,7 @@ class TrappingCalls {
 };
 
 #define NORMSCOPE_UNPACK(...) __VA_ARGS__
-#define NORMSCOPE_FORWARD(name, ...) calls_.forward(#name, &Operations::name, __VA_ARGS__)
+#define NORMSCOPE_FORWARD(name, ...) calls_.forward(#name, &Operations::name __VA_OPT__(, ) __VA_ARGS__)
 
 template <class T>
 class TrappingLayerOps final : public LayerOps<T> {

@@ -96,7 +96,10 @@ class GridDevice final : public Device, private cuda::Context {
         return scratch(kScratchSlots + static_cast<int>(slot), bytes);
     }
 
+    cuda::DelayedSums& sums() override { return sums_; }
+
     std::map<int, std::pair<void*, std::size_t>> stored_;
+    cuda::DelayedSums sums_;
     PlainGemm gemm_;
     cuda::CudaPassOps<double> pass_{*this, gemm_};
     cuda::CudaStepOps<double> step_{*this, gemm_};

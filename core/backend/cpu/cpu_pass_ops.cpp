@@ -58,9 +58,11 @@ void CpuLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* s
 }
 template <class T>
 void CpuLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
-                              T* dbeta) {
+                              T* dbeta, double* squares) {
     kernels_.rows.norm_backward(n.kind, n.rows, n.d, n.x, n.statistics, n.gamma, dy, value(scale), add, dx,
                                 dgamma, dbeta);
+    const std::size_t count = static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(n.d);
+    if (squares) *squares += kernels_.rows.dot(count, dx, dx);
 }
 template <class T>
 void CpuLayerOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
@@ -183,6 +185,10 @@ template <class T>
 void CpuElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, const double* factor, T* out) {
     *out += static_cast<T>(*factor * rows_.dot(count, x, y));
 }
+template <class T>
+void CpuElementwiseOps<T>::delay_sums() {}
+template <class T>
+void CpuElementwiseOps<T>::finish_sums() {}
 template <class T>
 void CpuElementwiseOps<T>::add_squares(int arrays, std::size_t count, std::size_t stride, const T* x,
                                        double* out) {

@@ -37,6 +37,10 @@ class DeviceBase : public Device, protected Context {
     void* workspace(Work slot, std::size_t bytes) final {
         return block(kScratchSlots + static_cast<int>(slot), bytes);
     }
+    DelayedSums& sums() final {
+        std::lock_guard lock(mutex_);
+        return sums_[std::this_thread::get_id()];  // a map keeps its entries in place
+    }
     /// Called by the destructors of devices, which know how to release.
     void release_scratch() noexcept {
         for (const auto& [of, memory] : scratch_) release(memory.block, memory.bytes);
@@ -99,6 +103,7 @@ class DeviceBase : public Device, protected Context {
     inline static thread_local const DeviceBase* capturing_ = nullptr;
     std::mutex mutex_;
     std::map<std::pair<std::thread::id, int>, Memory> scratch_;
+    std::map<std::thread::id, DelayedSums> sums_;
 };
 
 }  // namespace normscope::cuda

@@ -5,7 +5,7 @@
 #include "core/backend/cuda/compact/row_kernels.h"
 #include "core/backend/cuda/ops/columns.h"
 #include "core/backend/cuda/ops/loss.h"
-#include "core/backend/cuda/ops/norm.h"
+#include "core/backend/cuda/ops/norm_backward.h"
 #include "core/backend/cuda/tiled/tiled_attention.h"
 
 namespace normscope::cuda {
@@ -36,20 +36,9 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
             n.gamma, n.beta, scale, n.statistics, y);
     }
     void norm_vjp(const NormRows<float>& n, const std::uint16_t* dy, const float* scale, bool add, float* dx,
-                  float* dgamma, float* dbeta) override {
+                  float* dgamma, float* dbeta, double* squares) override {
         if (n.rows == 0) return;
-        const bool together = dbeta == dgamma + n.d;
-        const auto weights = [&](int first, int columns, float* sums) {
-            add_columns("norm_weights", n.rows, columns,
-                        NormWeightTerm<F>{n.d, first, n.x, n.statistics, dy, scale}, sums);
-        };
-        if (dgamma) weights(0, together ? 2 * n.d : n.d, dgamma);
-        if (dbeta && !together) weights(n.d, n.d, dbeta);
-        const auto kernel =
-            centred(n.kind) ? norm_short_vjp_kernel<F, true> : norm_short_vjp_kernel<F, false>;
-        moves([&] { return norm_traffic(n.rows, n.d, add ? 10 : 6, 4, 0, 2, 4); });
-        run("norm_vjp", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x,
-            n.statistics, n.gamma, scale, add, dy, dx);
+        norm_backward<ShortWarp<F>>(n, ShortRow<F>{dy}, sizeof(*dy), scale, add, dx, dgamma, dbeta, squares);
     }
     void axpby(std::size_t count, const float* a, const float* x, const float* b, const std::uint16_t* y,
                float* out) override {
@@ -194,18 +183,14 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     void with_sums(const char* name, int R, int d, Make make, float* sums) {
         if (!sums || R == 0) return eights(name, area(R, d), make);
         const unsigned chunks = blocks_for(static_cast<std::size_t>(R), kChunkRows),
-                       threads = 32 * kColumnWarps;
-        float* const partial =
-            work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
-        const double partials = 4.0 * chunks * d;
-        moves([&] { return make.moves() * static_cast<double>(area(R, d)) + Traffic{0, partials, 0}; });
+                       width = static_cast<unsigned>(d);
+        float* const partial = partials<float>(static_cast<std::size_t>(chunks) * width);
+        moves([&] {
+            return make.moves() * static_cast<double>(area(R, d)) + Traffic{0, 4.0 * chunks * width, 0};
+        });
         run(name, sum_made_rows_kernel<Make>,
-            grid::Shape{{blocks_for(static_cast<std::size_t>(d), 32 * kEight), chunks}, {threads}}, R, d,
-            make, partial);
-        moves([&] { return Traffic{partials + 4.0 * d, 4.0 * d, partials / 4}; });
-        run("column_sums", add_chunks_kernel<float>,
-            grid::Shape{{blocks_for(static_cast<std::size_t>(d), 32)}, {threads}}, static_cast<int>(chunks),
-            d, kRounding<F>, static_cast<const float*>(partial), sums);
+            grid::Shape{{blocks_for(width, 32 * kEight), chunks}, {32 * kColumnWarps}}, R, d, make, partial);
+        add_chunks(ChunkSum<float>{partial, sums, chunks, width, width, kRounding<F>});
     }
     std::uint16_t* shorts(Work slot, std::size_t count) {
         return static_cast<std::uint16_t*>(context_.workspace(slot, count * sizeof(std::uint16_t)));

@@ -15,11 +15,12 @@ namespace normscope::cuda::compact {
 template <MmaFormat F>
 struct ShortRow {
     const std::uint16_t* at;
-    __device__ ShortRow operator+(int i) const { return {at + i}; }
+    __device__ ShortRow operator+(std::ptrdiff_t i) const { return {at + i}; }
 };
 template <MmaFormat F>
 struct ShortWarp : Warp<float> {
     using Warp<float>::load;
+    __device__ static float entry(ShortRow<F> row) { return wide<F>(*row.at); }
     __device__ static float load(ShortRow<F> row, Full) { return wide<F>(row.at[Warp<float>::lane()]); }
     __device__ static float load(ShortRow<F> row, Tail t) {
         return Warp<float>::lane() < t.count ? wide<F>(row.at[Warp<float>::lane()]) : 0.0f;
@@ -47,37 +48,6 @@ __global__ void norm_operand_kernel(int rows, int d, const float* x, const float
     statistics.mean[i] = mean;
     statistics.rstd[i] = rstd;
 }
-
-template <MmaFormat F, bool Centred>
-__global__ void norm_short_vjp_kernel(int rows, int d, const float* x, NormStatistics<float> statistics,
-                                      const float* gamma, const float* scale, bool add,
-                                      const std::uint16_t* dy, float* dx) {
-    const int i = row_of_warp();
-    if (i >= rows) return;
-    const std::size_t first = static_cast<std::size_t>(i) * static_cast<std::size_t>(d);
-    row::norm_project<ShortWarp<F>, Centred>(x + first, d, statistics.mean[i], statistics.rstd[i], gamma,
-                                             ShortRow<F>{dy + first}, value_of(scale), add, dx + first);
-}
-
-/// The terms of dγ [d] and dβ [d], one after the other (ops/norm.h), from column `first` on.
-template <MmaFormat F>
-struct NormWeightTerm {
-    int d, first;
-    const float* x;
-    NormStatistics<float> statistics;
-    const std::uint16_t* dy;
-    const float* scale;
-    __device__ float operator()(int i, int column) const {
-        column += first;
-        const int k = column < d ? column : column - d;
-        const std::size_t at =
-            static_cast<std::size_t>(i) * static_cast<std::size_t>(d) + static_cast<std::size_t>(k);
-        const float g = wide<F>(dy[at]) * value_of(scale);
-        return column < d ? g * ((x[at] - statistics.mean[i]) * statistics.rstd[i]) : g;
-    }
-    /// x and dy are read for two columns.
-    Traffic moves() const { return {3, 0, 3}; }
-};
 
 /// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries
 /// from the row's first entry on. Row r is at token r mod n.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "core/backend/cuda/launch/delayed_sums.h"
 #include "core/backend/cuda/launch/launch.h"
 
 #include <cstddef>
@@ -12,6 +13,7 @@ namespace normscope::cuda {
 enum class Work {
     Reduction,
     Columns,
+    Delayed,
     Gradient,
     Mixed,
     Scores,
@@ -36,6 +38,8 @@ class Context {
     /// Of the calling thread, until its next call with this slot; of undefined contents. SystemError when out
     /// of memory.
     virtual void* workspace(Work slot, std::size_t bytes) = 0;
+    /// Of the calling thread.
+    virtual DelayedSums& sums() = 0;
     virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 };
 

@@ -21,6 +21,7 @@ struct ThreadLanes {
     __device__ static int lane() { return static_cast<int>(threadIdx.x % static_cast<unsigned>(Size)); }
     __device__ static T load(const T* p, Full) { return p[lane()]; }
     __device__ static T load(const T* p, Tail t) { return lane() < t.count ? p[lane()] : T(0); }
+    __device__ static T entry(const T* p) { return *p; }
     __device__ static void store(T* p, T v, Full) { p[lane()] = v; }
     __device__ static void store(T* p, T v, Tail t) {
         if (lane() < t.count) p[lane()] = v;

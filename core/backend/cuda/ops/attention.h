@@ -3,7 +3,7 @@
 // stored probabilities (stored_attention.h) or in tiles (tiled/tiled_attention.h).
 #pragma once
 
-#include "core/backend/cuda/ops/norm.h"
+#include "core/backend/cuda/ops/norm_backward.h"
 #include "core/backend/cuda/ops/stored_attention.h"
 #include "core/backend/row/rope.h"
 

@@ -4,6 +4,11 @@
 
 #include "core/backend/cuda/ops/elementwise.h"
 
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 namespace normscope::cuda {
 
 /// A block adds 32 neighbouring columns, a warp for every kColumnWarps-th row of its chunk.
@@ -36,16 +41,93 @@ __global__ void column_chunks_kernel(int rows, int d, Term term, T* partial) {
                 static_cast<std::size_t>(column)] = sum;
 }
 
-template <class T>
-__global__ void add_chunks_kernel(int chunks, int d, Rounding to, const T* partial, T* sums) {
-    const int column = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
-    const auto chunk = [=](int k, int c) {
-        return partial[static_cast<std::size_t>(k) * static_cast<std::size_t>(d) +
-                       static_cast<std::size_t>(c)];
+/// Sums of one launch, by value; the blocks of sum i begin at block first[i].
+template <class V>
+struct ChunkSums {
+    static constexpr int most = 96;
+    ChunkSum<V> at[most];
+    unsigned first[most];
+    int count;
+};
+template <class V>
+__global__ void add_chunks_kernel(ChunkSums<V> all) {
+    int i = 0;
+    while (i + 1 < all.count && all.first[i + 1] <= blockIdx.x) ++i;
+    const ChunkSum<V> s = all.at[i];
+    const int column = static_cast<int>((blockIdx.x - all.first[i]) * 32 + threadIdx.x % 32);
+    const auto chunk = [&](int k, int c) {
+        return s.partial[static_cast<std::size_t>(k) * s.stride + static_cast<std::size_t>(c)];
     };
-    T sum = block_column_sum<T>(0, chunks, d, column, chunk);
-    if constexpr (std::is_same_v<T, float>) sum = rounded(to, sum);
-    if (threadIdx.x < 32 && column < d) sums[column] += sum;
+    V sum = block_column_sum<V>(0, static_cast<int>(s.chunks), static_cast<int>(s.width), column, chunk);
+    if constexpr (std::is_same_v<V, float>) sum = rounded(s.to, sum);
+    if (threadIdx.x < 32 && column < static_cast<int>(s.width)) s.sums[column] += sum;
+}
+
+template <class T>
+void* CudaCalls<T>::partial_sums(std::size_t bytes) {
+    constexpr std::size_t line = 256;
+    bytes = (bytes + line - 1) / line * line;
+    if (!delays()) return context_.workspace(Work::Columns, bytes);
+    DelayedSums& sums = context_.sums();
+    sums.requested += bytes;
+    if (sums.used + bytes > sums.capacity) {
+        finish_delayed();
+        sums.capacity = std::max(sums.capacity, bytes);
+    }
+    auto* const memory = static_cast<unsigned char*>(context_.workspace(Work::Delayed, sums.capacity));
+    return memory + std::exchange(sums.used, sums.used + bytes);
+}
+
+/// One launch for as many of the sums as it takes.
+template <class V, class Run>
+void each_launch_of(const std::vector<ChunkSum<V>>& sums, const Run& run) {
+    for (std::size_t done = 0; done < sums.size();) {
+        ChunkSums<V> some{};
+        unsigned blocks = 0;
+        Traffic traffic;
+        for (; done < sums.size() && some.count < ChunkSums<V>::most; ++done) {
+            const ChunkSum<V>& sum = sums[done];
+            const double partials = static_cast<double>(sum.chunks) * sum.width,
+                         result = static_cast<double>(sum.width) * sizeof(V);
+            traffic = traffic + Traffic{partials * sizeof(V) + result, result, partials};
+            some.first[some.count] = blocks;
+            some.at[some.count++] = sum;
+            blocks += blocks_for(sum.width, 32);
+        }
+        run(some, blocks, traffic);
+    }
+}
+
+template <class T>
+void CudaCalls<T>::finish_delayed() {
+    DelayedSums& sums = context_.sums();
+    const auto add = [&](const auto& some, unsigned blocks, const Traffic& traffic) {
+        using V = std::remove_const_t<std::remove_pointer_t<decltype(some.at[0].partial)>>;
+        moves([&] { return traffic; });
+        run("add_chunks", add_chunks_kernel<V>, grid::Shape{{blocks}, {32 * kColumnWarps}}, some);
+    };
+    each_launch_of(sums.floats, add);
+    each_launch_of(sums.doubles, add);
+    sums.drop();
+}
+
+template <class T>
+template <class V>
+void CudaCalls<T>::add_chunks(const ChunkSum<V>& sum) {
+    const auto now = [&](const ChunkSums<V>& one, unsigned blocks, const Traffic& traffic) {
+        moves([&] { return traffic; });
+        run("add_chunks", add_chunks_kernel<V>, grid::Shape{{blocks}, {32 * kColumnWarps}}, one);
+    };
+    if (!delays()) return each_launch_of(std::vector{sum}, now);
+    // Of two sums into the same place the earlier is added first.
+    auto& waiting = context_.sums().template of<V>();
+    if (std::any_of(waiting.begin(), waiting.end(), [&](const auto& s) { return s.overlaps(sum); })) {
+        // ... but the partial sums of this one have to stay.
+        const std::size_t used = context_.sums().used;
+        finish_delayed();
+        context_.sums().used = used;
+    }
+    waiting.push_back(sum);
 }
 
 template <class T>
@@ -53,16 +135,13 @@ template <class Term>
 void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* sums, Rounding to) {
     if (rows == 0 || d == 0) return;
     const unsigned chunks = blocks_for(static_cast<std::size_t>(rows), kChunkRows);
-    T* partial = work(Work::Columns, static_cast<std::size_t>(chunks) * static_cast<std::size_t>(d));
-    const unsigned columns = blocks_for(static_cast<std::size_t>(d), 32), threads = 32 * kColumnWarps;
-    const double partials = static_cast<double>(chunks) * d * sizeof(T),
-                 result = sizeof(T) * static_cast<double>(d);
-    moves([&] { return term.moves() * (static_cast<double>(rows) * d) + Traffic{0, partials, 0}; });
-    run(name, column_chunks_kernel<T, Term>, grid::Shape{{columns, chunks}, {threads}}, rows, d, term,
-        partial);
-    moves([&] { return Traffic{partials + result, result, partials / sizeof(T)}; });
-    run(name, add_chunks_kernel<T>, grid::Shape{{columns}, {threads}}, static_cast<int>(chunks), d, to,
-        static_cast<const T*>(partial), sums);
+    const auto width = static_cast<unsigned>(d);
+    T* const partial = partials<T>(static_cast<std::size_t>(chunks) * width);
+    const double written = static_cast<double>(chunks) * d * sizeof(T);
+    moves([&] { return term.moves() * (static_cast<double>(rows) * d) + Traffic{0, written, 0}; });
+    run(name, column_chunks_kernel<T, Term>,
+        grid::Shape{{blocks_for(width, 32), chunks}, {32 * kColumnWarps}}, rows, d, term, partial);
+    add_chunks(ChunkSum<T>{partial, sums, chunks, width, width, to});
 }
 
 template <class T>
@@ -122,6 +201,24 @@ void CudaLayerOps<T>::column_sums(int R, int d, const T* x, T* sums) {
     // Autocast: the rounded sum of rounded rows, added in float32.
     add_columns("column_sums", R, d, ColumnEntry<T>{width, rounding_, x}, sums, rounding_);
 }
+/// Partial sums are kept in up to this memory, whose size is that of the pass before.
+inline constexpr std::size_t kDelayedBytes = std::size_t{64} << 20;
+template <class T>
+void CudaElementwiseOps<T>::delay_sums() {
+    DelayedSums& sums = context_.sums();
+    sums.drop();  // what a pass that failed has left
+    sums.requested = 0;
+    sums.delayed = true;
+}
+template <class T>
+void CudaElementwiseOps<T>::finish_sums() {
+    finish_delayed();
+    DelayedSums& sums = context_.sums();
+    sums.delayed = false;
+    sums.capacity = std::max(sums.capacity, std::min(sums.requested, kDelayedBytes));
+    if (sums.capacity > 0) context_.workspace(Work::Delayed, sums.capacity);
+}
+
 template <class T>
 void CudaElementwiseOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y, T* sums) {
     add_columns("column_products", R, d, ColumnProduct<T>{static_cast<std::size_t>(d), a, x, y}, sums);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/launch/context.h"
+#include "core/backend/pass_ops.h"
 #include "core/backend/shared/low_precision.h"
 
 #include <cstddef>
@@ -37,6 +38,24 @@ class CudaCalls {
     /// rounded.
     template <class Term>
     void add_columns(const char* name, int rows, int d, Term term, T* sums, Rounding to = Rounding::None);
+    /// Memory for the partial sums of one operation, which add_chunks() of that operation reads.
+    void* partial_sums(std::size_t bytes);
+    template <class V>
+    V* partials(std::size_t count) {
+        return static_cast<V*>(partial_sums(count * sizeof(V)));
+    }
+    /// The chunks' part of a sum, now or by finish_sums().
+    template <class V>
+    void add_chunks(const ChunkSum<V>& sum);
+    /// All delayed sums.
+    void finish_delayed();
+    /// ElementwiseOps::add_squares.
+    void add_squares_of(int arrays, std::size_t count, std::size_t stride, const T* x, double* out);
+    /// LayerOps::norm_vjp in one launch and sums of chunks, without rounding. dy: rows that L loads, of
+    /// dy_bytes an entry.
+    template <class L, class U>
+    void norm_backward(const NormRows<T>&, U dy, double dy_bytes, const T* scale, bool add, T* dx, T* dgamma,
+                       T* dbeta, double* squares);
     /// finish(Σ_i term(i)) on the device, by a tree that depends on the count alone.
     template <class Term, class Finish>
     void reduce(const char* name, std::size_t count, Term term, Finish finish);
@@ -53,6 +72,9 @@ class CudaCalls {
         if (policy_ == PrecisionPolicy::Pure) round_low(count, x);
     }
     void round_low(std::size_t count, T* x);
+    /// A sum that is rounded where it lies has to be there at once.
+    bool delays() { return context_.sums().delayed && !rounds_pure(); }
+    bool rounds_pure() const { return policy_ == PrecisionPolicy::Pure && rounding_ != Rounding::None; }
 
     Context& context_;
     Rounding rounding_;

@@ -35,6 +35,9 @@ class CudaLayerOps final : public LayerOps<T>, private CudaCalls<T> {
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::add_columns;
+    using CudaCalls<T>::add_chunks;
+    using CudaCalls<T>::partials;
+    using CudaCalls<T>::partial_sums;
     using CudaCalls<T>::work;
     using CudaCalls<T>::round_pure;
     using CudaCalls<T>::round_low;
@@ -86,6 +89,9 @@ class CudaElementwiseOps final : public ElementwiseOps<T>, private CudaCalls<T> 
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::add_columns;
+    using CudaCalls<T>::add_chunks;
+    using CudaCalls<T>::partials;
+    using CudaCalls<T>::finish_delayed;
     using CudaCalls<T>::reduce;
     using CudaCalls<T>::copy_values;
     using CudaCalls<T>::round_pure;

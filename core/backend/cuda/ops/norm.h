@@ -62,7 +62,7 @@ __global__ void norm_project_kernel(int count, TapePiece tape, PieceRows<const T
         });
 }
 
-/// The terms of dγ and dβ.
+/// The terms of dγ.
 template <class T>
 struct GammaTerm {
     PieceRows<const T> x;
@@ -74,26 +74,6 @@ struct GammaTerm {
         return dy.at(i)[column] * value_of(scale) * x_hat;
     }
     Traffic moves() const { return {2 * sizeof(T), 0, 4}; }
-};
-template <class T>
-struct BetaTerm {
-    PieceRows<const T> dy;
-    const T* scale;
-    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const { return dy.at(i)[column] * value_of(scale); }
-    Traffic moves() const { return {sizeof(T), 0, 2}; }
-};
-
-/// Of dγ [d] and dβ [d] next to each other.
-template <class T>
-struct GammaBetaTerm {
-    GammaTerm<T> gamma;
-    BetaTerm<T> beta;
-    int d;
-    NORMSCOPE_SHARED_CODE T operator()(int i, int column) const {
-        return column < d ? gamma(i, column) : beta(i, column - d);
-    }
-    /// x and dy are read for two columns.
-    Traffic moves() const { return {sizeof(T), 0, 3}; }
 };
 
 /// Of a kernel over rows of d entries: bytes of an entry that are read and written, statistics that are
@@ -131,32 +111,6 @@ void CudaLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* 
     run("norm_forward", norm_forward_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         dense_rows(n.x, n.d), eps, n.gamma, n.beta, scale, n.statistics, dense_rows(y, n.d));
     round_pure(area(n.rows, n.d), y);
-}
-
-template <class T>
-void CudaLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
-                               T* dbeta) {
-    if (n.rows == 0) return;
-    const auto x = dense_rows(n.x, n.d), gradient = dense_rows(dy, n.d);
-    // Before dx, which may be dy, is written.
-    const GammaTerm<T> of_gamma{x, n.statistics, gradient, scale};
-    const BetaTerm<T> of_beta{gradient, scale};
-    if (dgamma && dbeta == dgamma + n.d) {
-        add_columns("norm_weights", n.rows, 2 * n.d, GammaBetaTerm<T>{of_gamma, of_beta, n.d}, dgamma);
-        round_pure(2 * static_cast<std::size_t>(n.d), dgamma);
-    } else if (dgamma) {
-        add_columns("norm_gamma", n.rows, n.d, of_gamma, dgamma);
-        round_pure(static_cast<std::size_t>(n.d), dgamma);
-        if (dbeta) {
-            add_columns("norm_beta", n.rows, n.d, of_beta, dbeta);
-            round_pure(static_cast<std::size_t>(n.d), dbeta);
-        }
-    }
-    moves([&] { return norm_traffic(n.rows, n.d, (add ? 3 : 2) * sizeof(T), sizeof(T), 0, 2, sizeof(T)); });
-    run("norm_vjp", norm_project_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
-        TapePiece{0, n.rows, 1}, x, n.statistics, n.gamma, nullptr, scale, add, gradient,
-        dense_rows(dx, n.d));
-    round_pure(area(n.rows, n.d), dx);
 }
 
 template <class T>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/backend/cuda/launch/unroll.h"
-#include "core/backend/cuda/ops/each.h"
+#include "core/backend/cuda/ops/columns.h"
 
 #include <cstdint>
 
@@ -56,12 +56,28 @@ __global__ void finish_kernel(unsigned chunks, const typename Op::value* partial
     if (threadIdx.x == 0) finish(v);
 }
 
+/// Both, of one chunk.
+template <class Term, class Finish>
+__global__ void reduce_kernel(std::size_t count, Term term, Finish finish) {
+    using Op = typename Term::op;
+    typename Op::value v = Op::none();
+    for (std::size_t i = threadIdx.x; i < count; i += kThreads) v = Op{}(v, term(i));
+    v = block_reduce<Op>(v);
+    if (threadIdx.x == 0) finish(v);
+}
+
 template <class T>
 template <class Term, class Finish>
 void CudaCalls<T>::reduce(const char* name, std::size_t count, Term term, Finish finish) {
     using Op = typename Term::op;
     using Value = typename Op::value;
     const unsigned chunks = blocks_for(count, kReductionChunk);
+    if (chunks == 1) {
+        moves([&] {
+            return term.moves() * static_cast<double>(count) + Traffic{sizeof(double), sizeof(double), 0};
+        });
+        return run(name, reduce_kernel<Term, Finish>, grid::Shape{{1}, {kThreads}}, count, term, finish);
+    }
     Value* partial =
         static_cast<Value*>(context_.workspace(Work::Reduction, sizeof(Value) * (chunks > 0 ? chunks : 1)));
     const double partials = static_cast<double>(chunks) * sizeof(Value);
@@ -145,21 +161,20 @@ struct StorePlace {
     }
 };
 
-/// Σ x² of a chunk of each array, partial [arrays, chunks]; then of each array, added to out.
+/// Σ x² of a chunk of each array, partial [chunks, arrays].
 template <class T>
-__global__ void square_chunks_kernel(std::size_t count, std::size_t stride, const T* x, double* partial) {
+__global__ void square_chunks_kernel(std::size_t count, std::size_t chunk, std::size_t stride, const T* x,
+                                     double* partial) {
     x += blockIdx.y * stride;
-    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * kReductionChunk;
-    const std::size_t end = count - begin < kReductionChunk ? count : begin + kReductionChunk;
+    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk;
+    const std::size_t end = count - begin < chunk ? count : begin + chunk;
     const double sum = block_reduce<Sum>(sum_of_squares(begin, end, x));
-    if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+    if (threadIdx.x == 0) partial[blockIdx.x * gridDim.y + blockIdx.y] = sum;
 }
-static __global__ void add_square_chunks_kernel(unsigned chunks, const double* partial, double* out) {
-    partial += static_cast<std::size_t>(blockIdx.x) * chunks;
-    double sum = 0;
-    for (unsigned i = threadIdx.x; i < chunks; i += kThreads) sum += partial[i];
-    sum = block_reduce<Sum>(sum);
-    if (threadIdx.x == 0) out[blockIdx.x] += sum;
+/// Entries of a chunk: so many that there are few chunks, which warps of 32 columns add.
+inline std::size_t square_chunk(std::size_t count) {
+    constexpr std::size_t chunks = 128;
+    return std::max(kReductionChunk, (count / chunks + kThreads) / kThreads * kThreads);
 }
 
 /// The shards' gradients, by value in a launch.
@@ -206,18 +221,22 @@ void CudaElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, c
 template <class T>
 void CudaElementwiseOps<T>::add_squares(int arrays, std::size_t count, std::size_t stride, const T* x,
                                         double* out) {
+    this->add_squares_of(arrays, count, stride, x, out);
+}
+template <class T>
+void CudaCalls<T>::add_squares_of(int arrays, std::size_t count, std::size_t stride, const T* x,
+                                  double* out) {
     if (arrays == 0 || count == 0) return;
-    const unsigned chunks = blocks_for(count, kReductionChunk), all = static_cast<unsigned>(arrays);
-    double* const partial = static_cast<double*>(
-        context_.workspace(Work::Reduction, sizeof(double) * static_cast<std::size_t>(chunks) * all));
-    const double partials = static_cast<double>(chunks) * all * sizeof(double),
-                 entries = static_cast<double>(count) * arrays;
-    moves([&] { return Traffic{entries * sizeof(T), partials, 2 * entries}; });
-    run("add_squares", square_chunks_kernel<T>, grid::Shape{{chunks, all}, {kThreads}}, count, stride, x,
-        partial);
-    moves([&] { return Traffic{partials + 8.0 * all, 8.0 * all, partials / sizeof(double)}; });
-    run("add_squares", add_square_chunks_kernel, grid::Shape{{all}, {kThreads}}, chunks,
-        static_cast<const double*>(partial), out);
+    const std::size_t chunk = square_chunk(count);
+    const unsigned chunks = blocks_for(count, chunk), all = static_cast<unsigned>(arrays);
+    double* const partial = partials<double>(static_cast<std::size_t>(chunks) * all);
+    moves([&] {
+        const double entries = static_cast<double>(count) * arrays;
+        return Traffic{entries * sizeof(T), static_cast<double>(chunks) * all * sizeof(double), 2 * entries};
+    });
+    run("add_squares", square_chunks_kernel<T>, grid::Shape{{chunks, all}, {kThreads}}, count, chunk, stride,
+        x, partial);
+    add_chunks(ChunkSum<double>{partial, out, chunks, all, all});
 }
 template <class T>
 void CudaStepOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
