@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace normscope {
 
@@ -36,8 +37,9 @@ struct CompactHead {
 /// bits where only an operation of CompactOps reads them.
 template <class T>
 struct CompactRows {
+    using Short = std::conditional_t<std::is_const_v<T>, const std::uint16_t, std::uint16_t>;
     T* floats = nullptr;
-    std::uint16_t* shorts = nullptr;
+    Short* shorts = nullptr;
 };
 
 /// W [out, in] and bias [out] or null.
@@ -86,6 +88,9 @@ class CompactOps {
 
     /// LayerOps::norm_forward with the result as the operand of a product.
     virtual void norm_forward(const NormRows<T>&, const T* eps, const T* scale, std::uint16_t* y) = 0;
+    /// LayerOps::residual_norm with f or y in 16 bits, or both.
+    virtual void residual_norm(const NormRows<T>&, const T* eps, const T* scale, const T* a, const T* x,
+                               const T* b, const CompactRows<const T>& f, T* z, const CompactRows<T>& y) = 0;
     /// LayerOps::norm_vjp.
     virtual void norm_vjp(const NormRows<T>&, const std::uint16_t* dy, const T* scale, bool add, T* dx,
                           T* dgamma, T* dbeta, double* squares) = 0;
@@ -110,7 +115,7 @@ class CompactOps {
     virtual void add_gradients(const ArenaPiece* pieces, int count, bool fresh, const std::uint16_t* from,
                                T* to) = 0;
 
-    /// x [R, d] → the logits x·Wᵀ, W [V, d].
+    /// x [R, d] → the logits x·Wᵀ, W [V, d]. x null: the head's input is there already.
     virtual void head_forward(int R, int V, int d, const T* x, const std::uint16_t* weight,
                               const CompactHead&) = 0;
     /// ElementwiseOps::cross_entropy of the logits, whose place their gradient takes → dx [R, d]; its

@@ -34,7 +34,7 @@ const T* channels(const Pass<T>& pass, const SublayerOffsets& at) {
 
 template <class T>
 void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
-                      const Tape<T>& tape) {
+                      const Tape<T>& tape, bool begun, const NormStep<T>* next_norm) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d;
@@ -56,10 +56,14 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
 
     const bool compact = t.compact.input != nullptr;
     const T* u = x;
-    if (compact && rule.in && !gate.at(GateSite::Norm)) {
-        pass.compact->norm_forward(pass.norm(at.norm_in, R, x, t.in.from(row)), eps(NormSite::Place::In),
-                                   &c->s_in, t.compact.input);
-        u = nullptr;
+    const bool normed = rule.in && !gate.at(GateSite::Norm);
+    if (normed) {
+        u = compact ? nullptr : t.u + first;
+        if (!begun)
+            apply_norm(pass, NormStep<T>{pass.norm(at.norm_in, R, x, t.in.from(row)),
+                                         eps(NormSite::Place::In),
+                                         &c->s_in,
+                                         {t.u + first, t.compact.input}});
     } else if (t.u) {
         T* to = (gate.at(GateSite::Norm) ? t.ungated : t.u) + first;
         if (rule.in)
@@ -98,16 +102,18 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
         y = work;
     }
 
+    // The norm of the sum, of this sub-layer or the next one, is computed with it.
     T* before_gate = gate.at(GateSite::Output) ? t.ungated + first : next;
     T* z = rule.post ? t.z + first : before_gate;
-    if (short_f)
-        pass.compact->axpby(count, &c->shortcut, stream, &c->branch, short_f, z);
-    else
-        ops.axpby(count, &c->shortcut, stream, &c->branch, y, z);
+    std::optional<NormStep<T>> of_sum;
     if (rule.post)
-        pass.layers.norm_forward(pass.norm(at.norm_post, R, z, t.post.from(row)), eps(NormSite::Place::Post),
-                                 nullptr, before_gate);
+        of_sum = {pass.norm(at.norm_post, R, z, t.post.from(row)), eps(NormSite::Place::Post), nullptr,
+                  CompactRows<T>{before_gate, nullptr}};
+    else if (next_norm && z == next)
+        of_sum = *next_norm;
+    residual_sum(pass, R, &c->shortcut, stream, &c->branch, {y, short_f}, z, of_sum ? &*of_sum : nullptr);
     if (gate.at(GateSite::Output)) ops.scale(count, &c->gate, before_gate, next);
+    if (next_norm && (rule.post || z != next)) apply_norm(pass, *next_norm);
 }
 
 template <class T>
@@ -285,11 +291,12 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
     through_gate(GateSite::Output, tangent);
 }
 
-#define NORMSCOPE_INSTANTIATE(T)                                                                        \
-    template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&); \
-    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, \
-                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*, double*);   \
-    template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int,          \
+#define NORMSCOPE_INSTANTIATE(T)                                                                             \
+    template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, bool, \
+                                      const NormStep<T>*);                                                   \
+    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&,      \
+                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*, double*);        \
+    template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int,               \
                                       const Tape<T>&, Jacobian, T*, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)

@@ -3,6 +3,7 @@
 
 #include "core/model/attention.h"
 #include "core/model/feed_forward.h"
+#include "core/model/norm_step.h"
 #include "core/model/pass.h"
 #include "core/model/tape.h"
 #include "core/stack/scheme.h"
@@ -29,9 +30,11 @@ struct NormOutputGradients {
     T* post = nullptr;
 };
 
-/// tape.hidden[index] -> tape.hidden[index + 1] on the shard's rows.
+/// tape.hidden[index] -> tape.hidden[index + 1] on the shard's rows. begun: its first norm is computed.
+/// next: a norm of the result that is computed with it, or null.
 template <class T>
-void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&);
+void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&,
+                      bool begun = false, const NormStep<T>* next = nullptr);
 
 /// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter
 /// gradients to `gradients` and Σ gradient² on return to *squares unless null; with more than one direction

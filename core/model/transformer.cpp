@@ -234,15 +234,10 @@ template <class T>
 void Transformer<T>::head_forward(const Pass<T>& p, Shard shard, const Tape<T>& tape) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * tape.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * tape.length;
-    const T* x = tape.hidden.back() + row * d;
-    if (table_.final_norm.present()) {
-        T* y = tape.final_hidden + row * d;
-        p.layers.norm_forward(p.norm(table_.final_norm, R, x, tape.final_statistics.from(row)),
-                              p.eps_at(NormSite::Place::Final), nullptr, y);
-        x = y;
-    }
+    const T* x = tape.final_hidden + row * d;
     if (tape.compact_head.logits)
-        return p.compact->head_forward(R, V, d, x, p.short_linear(table_.head).weight, tape.compact_head);
+        return p.compact->head_forward(R, V, d, table_.final_norm.present() ? nullptr : x,
+                                       p.short_linear(table_.head).weight, tape.compact_head);
     T* logits = tape.logits + row * V;
     p.layers.linear(R, V, d, x, p.linear(table_.head, table_.head_bias), logits);
     if (spec_.logit_soft_cap > 0)
@@ -276,8 +271,13 @@ template <class T>
 void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard rows,
                                    const Tape<T>& tape) const {
     embed(p, batch, rows, tape);
-    for (int k = 0; k < static_cast<int>(rules_.size()); ++k)
-        sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], rows, tape);
+    const int all = static_cast<int>(rules_.size());
+    for (int k = 0; k < all; ++k) {
+        const auto rule = rules_.begin() + k;
+        const auto next = k + 1 < all ? first_norm(p, k + 1, rule[1], rows, tape) : final_norm(p, rows, tape);
+        const bool begun = k > 0 && first_norm(p, k, *rule, rows, tape);
+        sublayer_forward(p, k, *rule, rows, tape, begun, next ? &*next : nullptr);
+    }
     head_forward(p, rows, tape);
 }
 

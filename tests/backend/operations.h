@@ -224,6 +224,19 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
             if (dbeta) all.push_back({"dbeta", s.read(dbeta, d)});
             return all;
         });
+    verify("residual_norm", Allowed(8, 2), [&](auto& s) {
+        auto rows = rows_of(s);
+        auto* z = s.in(drawn(n, 4));
+        rows.x = z;
+        auto* y = s.out(n);
+        s.layers.residual_norm(rows, s.scalar_in(1e-3), full ? s.scalar_in(0.5) : nullptr,
+                               full ? s.scalar_in(0.75) : nullptr, full ? z : s.in(drawn(n, 1)),
+                               s.scalar_in(-1.25), full ? s.in(drawn(n, 1)) : z, z, y);
+        return Outputs{{"z", s.read(z, n)},
+                       {"y", s.read(y, n)},
+                       {"mean", s.read(rows.statistics.mean, R)},
+                       {"rstd", s.read(rows.statistics.rstd, R)}};
+    });
     // A rounding of dx counts twice in its square.
     for (const bool parameters : {false, true})
         verify("norm_vjp", Allowed(16, 2), [&](auto& s) {

@@ -57,6 +57,13 @@ void CpuLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* s
                                y);
 }
 template <class T>
+void CpuLayerOps<T>::residual_norm(const NormRows<T>& n, const T* eps, const T* scale, const T* a, const T* x,
+                                   const T* b, const T* f, T* z, T* y) {
+    const std::size_t count = static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(n.d);
+    kernels_.rows.axpby(count, value(a), x, value(b), f, z);
+    norm_forward(n, eps, scale, y);
+}
+template <class T>
 void CpuLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
                               T* dbeta, double* squares) {
     kernels_.rows.norm_backward(n.kind, n.rows, n.d, n.x, n.statistics, n.gamma, dy, value(scale), add, dx,

@@ -28,12 +28,12 @@ NORMSCOPE_SHARED_CODE inline void norm_statistics(const typename L::scalar* x, i
     rstd = T(1) / std::sqrt(L::sum(squares) / T(d) + eps);
 }
 
-/// y = scale·(γ ∘ x̂ + β), x̂ = (x − mean)·rstd. gamma and beta may be null (1 and 0).
-template <class L>
+/// y = scale·(γ ∘ x̂ + β), x̂ = (x − mean)·rstd. gamma and beta may be null (1 and 0). Y: what the policy
+/// stores by, a pointer.
+template <class L, class Y>
 NORMSCOPE_SHARED_CODE inline void norm_apply(const typename L::scalar* x, int d, typename L::scalar mean,
                                              typename L::scalar rstd, const typename L::scalar* gamma,
-                                             const typename L::scalar* beta, typename L::scalar scale,
-                                             typename L::scalar* y) {
+                                             const typename L::scalar* beta, typename L::scalar scale, Y y) {
     for_lanes<L>(d, [&](int i, auto part) {
         auto v = (L::load(x + i, part) - mean) * rstd;
         if (gamma) v = v * L::load(gamma + i, part);

@@ -33,7 +33,27 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         const auto kernel = centred(n.kind) ? norm_operand_kernel<F, true> : norm_operand_kernel<F, false>;
         moves([&] { return norm_traffic(n.rows, n.d, 4, 2, 2, 0, 4); });
         run("norm_forward", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x, eps,
-            n.gamma, n.beta, scale, n.statistics, y);
+            n.gamma, n.beta, scale, n.statistics, ShortResult<F>{y});
+    }
+    void residual_norm(const NormRows<float>& n, const float* eps, const float* scale, const float* a,
+                       const float* x, const float* b, const CompactRows<const float>& f, float* z,
+                       const CompactRows<float>& y) override {
+        if (n.rows == 0) return;
+        const auto sum = [&](auto of, auto to) {
+            moves([&] {
+                return norm_traffic(n.rows, n.d, f.shorts ? 6 : 8, y.shorts ? 6 : 8, 2, 0, sizeof(float));
+            });
+            this->run("residual_norm",
+                      residual_norm_of<ShortWarp<F>, decltype(of), decltype(to), float>(n.kind),
+                      one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, a, x, b, of, z, eps,
+                      n.gamma, n.beta, scale, n.statistics, to);
+        };
+        if (!y.shorts)
+            sum(ShortRow<F>{f.shorts}, y.floats);
+        else if (f.shorts)
+            sum(ShortRow<F>{f.shorts}, ShortResult<F>{y.shorts});
+        else
+            sum(f.floats, ShortResult<F>{y.shorts});
     }
     void norm_vjp(const NormRows<float>& n, const std::uint16_t* dy, const float* scale, bool add, float* dx,
                   float* dgamma, float* dbeta, double* squares) override {
@@ -134,7 +154,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     void head_forward(int R, int V, int d, const float* x, const std::uint16_t* weight,
                       const CompactHead& head) override {
         const int columns = classes(V);
-        eights("operand", area(R, d), Narrow<F>{nullptr, x, head.input});
+        if (x) eights("operand", area(R, d), Narrow<F>{nullptr, x, head.input});
         if (head.weight) {
             context_.copy(head.weight, weight, area(V, d) * sizeof(std::uint16_t));
             eights("no_class", area(columns - V, d), FillZero{head.weight + area(V, d)});

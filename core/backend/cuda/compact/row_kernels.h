@@ -4,6 +4,7 @@
 
 #include "core/backend/cuda/compact/eights.h"
 #include "core/backend/cuda/launch/warp.h"
+#include "core/backend/cuda/ops/norm.h"
 #include "core/backend/pass_ops.h"
 #include "core/backend/row/norm.h"
 
@@ -11,19 +12,29 @@
 
 namespace normscope::cuda::compact {
 
-/// A row in 16 bits as the lanes of Warp load it.
-template <MmaFormat F>
+/// A row in 16 bits as the lanes of ShortWarp load or store it; Bits: std::uint16_t, const to be loaded.
+template <MmaFormat F, class Bits = const std::uint16_t>
 struct ShortRow {
-    const std::uint16_t* at;
+    Bits* at;
     __device__ ShortRow operator+(std::ptrdiff_t i) const { return {at + i}; }
 };
 template <MmaFormat F>
+using ShortResult = ShortRow<F, std::uint16_t>;
+template <MmaFormat F>
 struct ShortWarp : Warp<float> {
     using Warp<float>::load;
+    using Warp<float>::store;
+    using Warp<float>::entry;
     __device__ static float entry(ShortRow<F> row) { return wide<F>(*row.at); }
     __device__ static float load(ShortRow<F> row, Full) { return wide<F>(row.at[Warp<float>::lane()]); }
     __device__ static float load(ShortRow<F> row, Tail t) {
         return Warp<float>::lane() < t.count ? wide<F>(row.at[Warp<float>::lane()]) : 0.0f;
+    }
+    __device__ static void store(ShortResult<F> row, float v, Full) {
+        row.at[Warp<float>::lane()] = static_cast<std::uint16_t>(grid::packed_pair<F>(v, 0));
+    }
+    __device__ static void store(ShortResult<F> row, float v, Tail t) {
+        if (Warp<float>::lane() < t.count) store(row, v, Full{});
     }
 };
 
@@ -31,22 +42,11 @@ struct ShortWarp : Warp<float> {
 template <MmaFormat F, bool Centred>
 __global__ void norm_operand_kernel(int rows, int d, const float* x, const float* eps, const float* gamma,
                                     const float* beta, const float* scale, NormStatistics<float> statistics,
-                                    std::uint16_t* y) {
+                                    ShortResult<F> y) {
     const int i = row_of_warp();
     if (i >= rows) return;
-    const std::size_t first = static_cast<std::size_t>(i) * static_cast<std::size_t>(d);
-    float mean, rstd;
-    row::norm_statistics<Warp<float>, Centred>(x + first, d, *eps, mean, rstd);
-    const float by = value_of(scale);
-    for (int k = Warp<float>::lane(); k < d; k += 32) {
-        float v;  // row::norm_apply of one entry
-        row::norm_apply<Serial<float>>(x + first + k, 1, mean, rstd, gamma ? gamma + k : nullptr,
-                                       beta ? beta + k : nullptr, by, &v);
-        y[first + static_cast<std::size_t>(k)] = static_cast<std::uint16_t>(grid::packed_pair<F>(v, 0));
-    }
-    if (Warp<float>::lane() != 0) return;
-    statistics.mean[i] = mean;
-    statistics.rstd[i] = rstd;
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * d;
+    norm_of_row<ShortWarp<F>, Centred>(i, x + first, d, eps, gamma, beta, scale, statistics, y + first);
 }
 
 /// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries

@@ -31,18 +31,41 @@ struct TapePiece {
     NORMSCOPE_SHARED_CODE int of(int i) const { return (first + i / pieces % rows) * pieces + i % pieces; }
 };
 
+/// The statistics of row i and y = norm(x), by a warp. L: what stores y.
+template <class L, bool Centred, class Y, class T>
+__device__ inline void norm_of_row(int i, const T* x, int d, const T* eps, const T* gamma, const T* beta,
+                                   const T* scale, NormStatistics<T> statistics, Y y) {
+    T mean, rstd;
+    row::norm_statistics<L, Centred>(x, d, *eps, mean, rstd);
+    row::norm_apply<L>(x, d, mean, rstd, gamma, beta, value_of(scale), y);
+    if (L::lane() != 0) return;
+    statistics.mean[i] = mean;
+    statistics.rstd[i] = rstd;
+}
 template <class T, bool Centred>
 __global__ void norm_forward_kernel(int count, PieceRows<const T> x, const T* eps, const T* gamma,
                                     const T* beta, const T* scale, NormStatistics<T> statistics,
                                     PieceRows<T> y) {
     const int i = row_of_warp();
-    if (i >= count) return;
-    T mean, rstd;
-    row::norm_statistics<Warp<T>, Centred>(x.at(i), x.d, *eps, mean, rstd);
-    row::norm_apply<Warp<T>>(x.at(i), x.d, mean, rstd, gamma, beta, value_of(scale), y.at(i));
-    if (Warp<T>::lane() != 0) return;
-    statistics.mean[i] = mean;
-    statistics.rstd[i] = rstd;
+    if (i < count)
+        norm_of_row<Warp<T>, Centred>(i, x.at(i), x.d, eps, gamma, beta, scale, statistics, y.at(i));
+}
+
+/// z = a·x + b·f and norm_forward_kernel of z: a lane reads what it has written. L: what loads f and stores
+/// y.
+template <class L, bool Centred, class U, class Y, class T>
+__global__ void residual_norm_kernel(int rows, int d, const T* a, const T* x, const T* b, U f, T* z,
+                                     const T* eps, const T* gamma, const T* beta, const T* scale,
+                                     NormStatistics<T> statistics, Y y) {
+    const int i = row_of_warp();
+    if (i >= rows) return;
+    const T by_x = value_of(a), by_f = value_of(b);
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * d;
+    for (int k = L::lane(); k < d; k += L::size) {
+        const T of_x = x[first + k], of_f = L::entry(f + (first + k));
+        row::axpby<Serial<T>>(1, by_x, &of_x, by_f, &of_f, z + first + k);
+    }
+    norm_of_row<L, Centred>(i, z + first, d, eps, gamma, beta, scale, statistics, y + first);
 }
 
 /// out = (add ? out : 0) + scale·C(weight ∘ u), then times `after`: both directions of the Jacobian.
@@ -99,6 +122,10 @@ template <class T>
 auto norm_forward_of(NormKind kind) {
     return centred(kind) ? norm_forward_kernel<T, true> : norm_forward_kernel<T, false>;
 }
+template <class L, class U, class Y, class T>
+auto residual_norm_of(NormKind kind) {
+    return centred(kind) ? residual_norm_kernel<L, true, U, Y, T> : residual_norm_kernel<L, false, U, Y, T>;
+}
 template <class T>
 auto norm_project_of(NormKind kind) {
     return centred(kind) ? norm_project_kernel<T, true> : norm_project_kernel<T, false>;
@@ -111,6 +138,22 @@ void CudaLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* 
     run("norm_forward", norm_forward_of<T>(n.kind), one_warp_each(static_cast<std::size_t>(n.rows)), n.rows,
         dense_rows(n.x, n.d), eps, n.gamma, n.beta, scale, n.statistics, dense_rows(y, n.d));
     round_pure(area(n.rows, n.d), y);
+}
+
+template <class T>
+void CudaLayerOps<T>::residual_norm(const NormRows<T>& n, const T* eps, const T* scale, const T* a,
+                                    const T* x, const T* b, const T* f, T* z, T* y) {
+    if (n.rows == 0) return;
+    if (this->rounds_pure()) {
+        const std::size_t count = area(n.rows, n.d);
+        each("axpby", count, Axpby<T>{a, x, b, f, z});
+        round_pure(count, z);
+        return norm_forward(n, eps, scale, y);
+    }
+    moves([&] { return norm_traffic(n.rows, n.d, 2 * sizeof(T), 2 * sizeof(T), 2, 0, sizeof(T)); });
+    run("residual_norm", residual_norm_of<Warp<T>, const T*, T*, T>(n.kind),
+        one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, a, x, b, f, z, eps, n.gamma, n.beta,
+        scale, n.statistics, y);
 }
 
 template <class T>
