@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace normscope {
 
@@ -31,15 +30,6 @@ struct CompactHead {
     std::uint16_t* weight = nullptr;  ///< [classes(V), d]: W, then rows of zeros; null where the weights'
                                       ///< copy serves, since classes(V) is V
     std::uint16_t* logits = nullptr;  ///< [R, classes(V)], then their gradient
-};
-
-/// Rows [R, d] between a sub-layer's map and what is around it, in one of two places: in float32, or in 16
-/// bits where only an operation of CompactOps reads them.
-template <class T>
-struct CompactRows {
-    using Short = std::conditional_t<std::is_const_v<T>, const std::uint16_t, std::uint16_t>;
-    T* floats = nullptr;
-    Short* shorts = nullptr;
 };
 
 /// W [out, in] and bias [out] or null.
@@ -91,9 +81,9 @@ class CompactOps {
     /// LayerOps::residual_norm with f or y in 16 bits, or both.
     virtual void residual_norm(const NormRows<T>&, const T* eps, const T* scale, const T* a, const T* x,
                                const T* b, const CompactRows<const T>& f, T* z, const CompactRows<T>& y) = 0;
-    /// LayerOps::norm_vjp.
-    virtual void norm_vjp(const NormRows<T>&, const std::uint16_t* dy, const T* scale, bool add, T* dx,
-                          T* dgamma, T* dbeta, double* squares) = 0;
+    /// LayerOps::norm_vjp with dy, or before.rows, or both, in 16 bits.
+    virtual void norm_vjp(const NormRows<T>&, const CompactRows<const T>& dy, const T* scale, bool add, T* dx,
+                          T* dgamma, T* dbeta, double* squares, const BranchGradient<T>& before) = 0;
     /// ElementwiseOps::axpby; count is a multiple of kRow.
     virtual void axpby(std::size_t count, const T* a, const T* x, const T* b, const std::uint16_t* y,
                        T* out) = 0;
@@ -101,14 +91,18 @@ class CompactOps {
     /// u [R, d] → tape, f. u null: the tape's input is there already.
     virtual void attention_forward(const CompactAttention<T>&, const T* u, const CompactTape&,
                                    const CompactRows<T>& f) = 0;
-    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du and the gradients of both linear layers.
+    /// With *factor·dy [R, d] as the gradient at f (null: 1) → du and the gradients of both linear layers. df
+    /// not null: that gradient is there, and so is that of the bias of `out`; dy is not read.
     virtual void attention_vjp(const CompactAttention<T>&, const CompactTape&, const T* factor, const T* dy,
-                               const CompactRows<T>& du, const CompactLinearGradients<T>& qkv,
+                               const std::uint16_t* df, const CompactRows<T>& du,
+                               const CompactLinearGradients<T>& qkv,
                                const CompactLinearGradients<T>& out) = 0;
     virtual void feed_forward_forward(const CompactFeedForward&, const T* u, const CompactTape&,
                                       const CompactRows<T>& f) = 0;
+    /// As attention_vjp().
     virtual void feed_forward_vjp(const CompactFeedForward&, const CompactTape&, const T* factor, const T* dy,
-                                  const CompactRows<T>& du, const CompactLinearGradients<T>& first,
+                                  const std::uint16_t* df, const CompactRows<T>& du,
+                                  const CompactLinearGradients<T>& first,
                                   const CompactLinearGradients<T>& second) = 0;
     /// The weights' gradients in float32 at the pieces of an arena, which begin and end at multiples of kRow:
     /// written where `fresh`, else added.
@@ -121,7 +115,8 @@ class CompactOps {
     /// ElementwiseOps::cross_entropy of the logits, whose place their gradient takes → dx [R, d]; its
     /// products with x are added to dweight [V, d].
     virtual void head_vjp(int R, int V, int d, const std::uint16_t* weight, const CompactHead&,
-                          const std::int32_t* targets, const T* scale, T z, T* losses, T* dx, T* dweight) = 0;
+                          const std::int32_t* targets, const T* scale, T z, T* losses,
+                          const CompactRows<T>& dx, T* dweight) = 0;
 };
 
 }  // namespace normscope

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace normscope {
 
@@ -46,6 +47,24 @@ struct NormRows {
     NormStatistics<T> statistics;
     const T* gamma;
     const T* beta;
+};
+
+/// Rows [R, d] around a sub-layer's map in one of two places: in float32, or in 16 bits where only an
+/// operation of CompactOps (compact_ops.h) reads them.
+template <class T>
+struct CompactRows {
+    using Short = std::conditional_t<std::is_const_v<T>, const std::uint16_t, std::uint16_t>;
+    T* floats = nullptr;
+    Short* shorts = nullptr;
+    explicit operator bool() const { return floats || shorts; }
+};
+/// The gradient at the output of a sub-layer's map, rows = *factor·(the gradient at the residual sum); sums
+/// [d], the gradient of the map's last bias, or null, += column_sums of the rows. No rows: none of that.
+template <class T>
+struct BranchGradient {
+    const T* factor = nullptr;
+    CompactRows<T> rows;
+    T* sums = nullptr;
 };
 
 /// How one attention map is built. q, k and v are consecutive in rows of d_q + 2·d_kv; head h reads the

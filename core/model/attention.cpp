@@ -71,7 +71,7 @@ void attention_forward(const Pass<T>& pass, const AttentionOffsets& at, Shard sh
 
 template <class T>
 void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard shard, int n, const T* u,
-                        const SublayerTape<T>& tape, const T* df, T* du, T* gradients) {
+                        const SublayerTape<T>& tape, const T* df, T* du, T* gradients, bool begun) {
     NORMSCOPE_ASSERT(!gradients || shard.directions == 1, "gradients are those of one direction");
     const AttentionShape shape = shape_of(pass.spec, at, n);
     AttentionGradients<T> into{};
@@ -79,7 +79,7 @@ void attention_backward(const Pass<T>& pass, const AttentionOffsets& at, Shard s
         into = {gradients + at.wqkv,
                 gradient_at(gradients, at.bqkv),
                 gradients + at.wo,
-                gradient_at(gradients, at.bo),
+                begun ? nullptr : gradient_at(gradients, at.bo),
                 gradient_at(gradients, at.q_norm.weight),
                 gradient_at(gradients, at.k_norm.weight),
                 pass.fresh_gradients};
@@ -103,7 +103,7 @@ void attention_tangent(const Pass<T>& pass, const AttentionOffsets& at, int sequ
     template void attention_forward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*,  \
                                        const SublayerTape<T>&);                                        \
     template void attention_backward<T>(const Pass<T>&, const AttentionOffsets&, Shard, int, const T*, \
-                                        const SublayerTape<T>&, const T*, T*, T*);                     \
+                                        const SublayerTape<T>&, const T*, T*, T*, bool);               \
     template void attention_tangent<T>(const Pass<T>&, const AttentionOffsets&, int, int, int, int,    \
                                        const SublayerTape<T>&, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)

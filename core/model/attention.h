@@ -24,10 +24,10 @@ void attention_forward(const Pass<T>&, const AttentionOffsets&, Shard, int n, co
                        const SublayerTape<T>&);
 
 /// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` (the parameter arena's
-/// twin) unless null.
+/// twin) unless null. begun: b^O's gradient is there already.
 template <class T>
 void attention_backward(const Pass<T>&, const AttentionOffsets&, Shard, int n, const T* u,
-                        const SublayerTape<T>&, const T* df, T* du, T* gradients);
+                        const SublayerTape<T>&, const T* df, T* du, T* gradients, bool begun = false);
 
 /// Directional derivatives at one sequence: K directions that touch only the tokens first_token … n − 1 (m of
 /// them). tu: [K, m, d] -> tf: [K, m, d]. In a stack that is not causal first_token must be 0.

@@ -65,20 +65,22 @@ void compact_forward(const Pass<T>& p, int index, Shard shard, int n, const T* u
 
 template <class T>
 void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const SublayerTape<T>& tape,
-                      const T* factor, const T* dy, const CompactRows<T>& du, T* gradients) {
+                      const T* factor, const T* dy, const std::uint16_t* df, const CompactRows<T>& du,
+                      T* gradients) {
     NORMSCOPE_ASSERT(gradients && shard.directions == 1, "a tape in 16 bits is of a training step");
     const auto layer = static_cast<std::size_t>(index / 2);
     const auto into = [&](std::size_t weight, std::size_t bias) {
         return CompactLinearGradients<T>{p.short_gradients + weight, gradient_at(gradients, bias)};
     };
+    const auto last_bias = [&](std::size_t bias) { return df ? kAbsent : bias; };
     if (index % 2 == 0) {
         const AttentionOffsets& at = p.table.attention[layer];
-        p.compact->attention_vjp(attention_of(p, at, shard, n, tape), tape.compact, factor, dy, du,
-                                 into(at.wqkv, at.bqkv), into(at.wo, at.bo));
+        p.compact->attention_vjp(attention_of(p, at, shard, n, tape), tape.compact, factor, dy, df, du,
+                                 into(at.wqkv, at.bqkv), into(at.wo, last_bias(at.bo)));
     } else {
         const FeedForwardOffsets& at = p.table.feed_forward[layer];
-        p.compact->feed_forward_vjp(feed_forward_of(p, at, shard, n), tape.compact, factor, dy, du,
-                                    into(at.w1, at.b1), into(at.w2, at.b2));
+        p.compact->feed_forward_vjp(feed_forward_of(p, at, shard, n), tape.compact, factor, dy, df, du,
+                                    into(at.w1, at.b1), into(at.w2, last_bias(at.b2)));
     }
 }
 
@@ -88,7 +90,7 @@ void compact_backward(const Pass<T>& p, int index, Shard shard, int n, const Sub
     template void compact_forward<T>(const Pass<T>&, int, Shard, int, const T*, const SublayerTape<T>&,   \
                                      const CompactRows<T>&);                                              \
     template void compact_backward<T>(const Pass<T>&, int, Shard, int, const SublayerTape<T>&, const T*,  \
-                                      const T*, const CompactRows<T>&, T*);
+                                      const T*, const std::uint16_t*, const CompactRows<T>&, T*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -20,10 +20,10 @@ template <class T>
 void compact_forward(const Pass<T>&, int index, Shard, int n, const T* u, const SublayerTape<T>&,
                      const CompactRows<T>& f);
 
-/// With *factor·dy as the gradient at f (null: 1) → du. The gradients of weights are written to
-/// Pass::short_gradients, those of biases added to `gradients`.
+/// With *factor·dy as the gradient at f (null: 1), or with df where that is not null → du. The gradients of
+/// weights are written to Pass::short_gradients, those of biases added to `gradients`.
 template <class T>
 void compact_backward(const Pass<T>&, int index, Shard, int n, const SublayerTape<T>&, const T* factor,
-                      const T* dy, const CompactRows<T>& du, T* gradients);
+                      const T* dy, const std::uint16_t* df, const CompactRows<T>& du, T* gradients);
 
 }  // namespace normscope

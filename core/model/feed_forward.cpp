@@ -41,7 +41,7 @@ void feed_forward_forward(const Pass<T>& pass, const FeedForwardOffsets& at, Sha
 
 template <class T>
 void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Shard shard, int n, const T* u,
-                           const SublayerTape<T>& tape, const T* df, T* du, T* gradients) {
+                           const SublayerTape<T>& tape, const T* df, T* du, T* gradients, bool begun) {
     const int d = pass.spec.d_model, ff = pass.spec.d_ff, wide = feed_forward_width(pass.spec),
               rows = shard.sequences * n, R = shard.directions * rows;
     const std::size_t first = static_cast<std::size_t>(shard.first_sequence) * n;
@@ -50,8 +50,9 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     if (gradients) {
         pass.layers.linear_weight_gradient(R, d, ff, df, tape.activated + first * ff, pass.fresh_gradients,
                                            gradients + at.w2);
-        if (T* bias = gradient_at(gradients, at.b2)) pass.layers.column_sums(R, d, df, bias);
+        if (T* bias = gradient_at(gradients, at.b2); bias && !begun) pass.layers.column_sums(R, d, df, bias);
     }
+    T* const bias = gradient_at(gradients, at.b1);
     const std::size_t piece = static_cast<std::size_t>(rows) * ff,
                       wide_piece = static_cast<std::size_t>(rows) * wide;
     for (int i = 0; i < shard.directions; ++i) {
@@ -60,6 +61,8 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
         if (is_gated(pass.spec.activation))
             pass.elementwise.gated_vjp(pass.spec.activation, rows, ff, tape.pre + first * wide, after,
                                        before);
+        else if (bias)
+            pass.elementwise.multiply_rows(rows, ff, tape.slope + first * ff, after, before, bias);
         else
             pass.elementwise.multiply(piece, tape.slope + first * ff, after, before);
     }
@@ -67,7 +70,7 @@ void feed_forward_backward(const Pass<T>& pass, const FeedForwardOffsets& at, Sh
     if (gradients) {
         pass.layers.linear_weight_gradient(R, wide, d, gradient.pre, u, pass.fresh_gradients,
                                            gradients + at.w1);
-        if (T* bias = gradient_at(gradients, at.b1)) pass.layers.column_sums(R, wide, gradient.pre, bias);
+        if (bias && is_gated(pass.spec.activation)) pass.layers.column_sums(R, wide, gradient.pre, bias);
     }
 }
 
@@ -95,7 +98,7 @@ void feed_forward_tangent(const Pass<T>& pass, const FeedForwardOffsets& at, int
     template void feed_forward_forward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*,  \
                                           const SublayerTape<T>&);                                          \
     template void feed_forward_backward<T>(const Pass<T>&, const FeedForwardOffsets&, Shard, int, const T*, \
-                                           const SublayerTape<T>&, const T*, T*, T*);                       \
+                                           const SublayerTape<T>&, const T*, T*, T*, bool);                 \
     template void feed_forward_tangent<T>(const Pass<T>&, const FeedForwardOffsets&, int, int, int, int,    \
                                           const SublayerTape<T>&, const T*, T*);
 NORMSCOPE_INSTANTIATE(float)

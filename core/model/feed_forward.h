@@ -13,10 +13,11 @@ template <class T>
 void feed_forward_forward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u,
                           const SublayerTape<T>&);
 
-/// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` unless null.
+/// df: [directions, R, d] -> du of the same shape (overwritten). Adds to `gradients` unless null;
+/// begun: the last bias' gradient is there already.
 template <class T>
 void feed_forward_backward(const Pass<T>&, const FeedForwardOffsets&, Shard, int n, const T* u,
-                           const SublayerTape<T>&, const T* df, T* du, T* gradients);
+                           const SublayerTape<T>&, const T* df, T* du, T* gradients, bool begun = false);
 
 /// tu: [K, m, d] -> tf: [K, m, d] for the tokens first_token … n − 1 of one sequence.
 template <class T>

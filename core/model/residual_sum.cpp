@@ -108,7 +108,7 @@ void gradient_at_sum(const Transformer<T>& model, const Tape<T>& tape, int subla
     if (rule.post)
         ops.layers.norm_vjp(norm_of(model, offsets(model.table(), sublayer).norm_post, rows, t.z + first,
                                     t.post.from(static_cast<std::size_t>(first_row))),
-                            gradient, gate, false, out, nullptr, nullptr, nullptr);
+                            gradient, gate, false, out, nullptr, nullptr, nullptr, {});
     else
         ops.elementwise.scale(count, gate, gradient, out);
 }

@@ -16,12 +16,13 @@ namespace {
 template <class T>
 void norm_backward(const Pass<T>& pass, const NormOffsets& at, int R, int directions, const T* x,
                    NormStatistics<T> statistics, const T* dy, const T* scale, bool add, T* dx, T* gradients,
-                   T* noted, double* squares = nullptr) {
+                   T* noted, double* squares = nullptr, const BranchGradient<T>& before = {}) {
     const std::size_t count = static_cast<std::size_t>(R) * pass.spec.d_model;
     if (noted) pass.elementwise.scale(count, scale, dy, noted);
     for (int i = 0; i < directions; ++i)
         pass.layers.norm_vjp(pass.norm(at, R, x, statistics), dy + i * count, scale, add, dx + i * count,
-                             gradient_at(gradients, at.weight), gradient_at(gradients, at.bias), squares);
+                             gradient_at(gradients, at.weight), gradient_at(gradients, at.bias), squares,
+                             before);
 }
 
 /// λ per channel, else null.
@@ -117,9 +118,28 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
 }
 
 template <class T>
-void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
+BranchGradient<T> branch_gradient(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
+                                  const Tape<T>& tape, T* gradients) {
+    const SublayerOffsets& at = offsets(pass.table, index);
+    if (!gradients || rule.out || rule.post || channels(pass, at) ||
+        SublayerGate(pass.spec, rule, index).at(GateSite::Output))
+        return {};
+    const std::size_t count = static_cast<std::size_t>(shard.sequences) * tape.length * pass.spec.d_model;
+    T* const df = pass.device.template scratch_of<T>(kSublayerBranch, count);
+    const bool compact = tape.sublayers[static_cast<std::size_t>(index)].compact.input;
+    const auto layer = static_cast<std::size_t>(index / 2);
+    const std::size_t bias =
+        index % 2 == 0 ? pass.table.attention[layer].bo : pass.table.feed_forward[layer].b2;
+    return {
+        &pass.sublayers[index].branch_of[static_cast<int>(Jacobian::Backprop)],
+        compact ? CompactRows<T>{nullptr, reinterpret_cast<std::uint16_t*>(df)} : CompactRows<T>{df, nullptr},
+        gradient_at(gradients, bias)};
+}
+
+template <class T>
+bool sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
                        const Tape<T>& tape, Jacobian kind, T* gradient, T* gradients,
-                       const NormOutputGradients<T>& noted, T* side, double* squares) {
+                       const NormOutputGradients<T>& noted, T* side, const BackwardLinks<T>& links) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d * shard.directions;
@@ -170,7 +190,7 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     gate_gradient(GateSite::Branch, dy, y);
     const T* branch = &c->branch_of[static_cast<int>(kind)];
     const bool compact = t.compact.input != nullptr;
-    T* df = rule.out || !compact ? work(kSublayerBranch) : nullptr;
+    T* df = rule.out || !compact || links.begun ? work(kSublayerBranch) : nullptr;
     T* du = work(kSublayerInput);
     // du in 16 bits where a norm alone reads it.
     std::uint16_t* const short_du = compact && rule.in && !noted.in && !gate.at(GateSite::Norm)
@@ -179,19 +199,20 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
     if (rule.out)
         norm_backward(pass, at.norm_out, R, shard.directions, t.f + first, t.out.from(row), dy, branch, false,
                       df, gradients, note(noted.out));
-    else if (!compact)
+    else if (!compact && !links.begun)
         ops.scale(count, branch, dy, df);
 
     const T* u = t.u ? t.u + first : x;
     if (compact)
         compact_backward(pass, index, shard, n, t, rule.out ? nullptr : branch, rule.out ? df : dy,
+                         links.begun ? reinterpret_cast<const std::uint16_t*>(df) : nullptr,
                          CompactRows<T>{du, short_du}, gradients);
     else if (index % 2 == 0)
         attention_backward(pass, pass.table.attention[static_cast<std::size_t>(index / 2)], shard, n, u, t,
-                           df, du, gradients);
+                           df, du, gradients, links.begun);
     else
         feed_forward_backward(pass, pass.table.feed_forward[static_cast<std::size_t>(index / 2)], shard, n, u,
-                              t, df, du, gradients);
+                              t, df, du, gradients, links.begun);
     if (gate.at(GateSite::Norm)) gate_gradient(GateSite::Norm, du, t.ungated + first);
     through_gate(GateSite::Norm, du);
 
@@ -203,20 +224,24 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
         gate_gradient(GateSite::Shortcut, dz, x);
     }
     const T* shortcut = &c->shortcut_of[static_cast<int>(kind)];
-    // Of the result, by the norm where that is the last to change it.
     const bool branches = first_of_parallel(pass.spec, index) && side;
-    double* const of_norm = rule.in && !joined && !branches && !gate.at(GateSite::Input) ? squares : nullptr;
+    // The norm is the last to change the result.
+    const bool norm_last = rule.in && !joined && !branches && !gate.at(GateSite::Input);
+    double* const squares = norm_last ? links.squares : nullptr;
+    const BranchGradient<T> before = norm_last ? links.before : BranchGradient<T>{};
     if (rule.in) {
         // A gradient that the head gave is not changed by a factor of 1.
         const bool passes = gradients && dz == dx && rule.a == 1 && !gate.scales(GateSite::Shortcut, kind);
         if (!joined && !passes) ops.scale(count, shortcut, dz, dx);
-        if (short_du)
-            pass.compact->norm_vjp(pass.norm(at.norm_in, R, x, t.in.from(row)), short_du, &c->s_in, !joined,
-                                   dx, gradient_at(gradients, at.norm_in.weight),
-                                   gradient_at(gradients, at.norm_in.bias), of_norm);
-        else
+        if (short_du || before.rows.shorts) {
+            if (!short_du && note(noted.in)) ops.scale(count, &c->s_in, du, note(noted.in));
+            pass.compact->norm_vjp(pass.norm(at.norm_in, R, x, t.in.from(row)), {du, short_du}, &c->s_in,
+                                   !joined, dx, gradient_at(gradients, at.norm_in.weight),
+                                   gradient_at(gradients, at.norm_in.bias), squares, before);
+        } else {
             norm_backward(pass, at.norm_in, R, shard.directions, x, t.in.from(row), du, &c->s_in, !joined, dx,
-                          gradients, note(noted.in), of_norm);
+                          gradients, note(noted.in), squares, before);
+        }
     } else if (joined) {
         ops.scale(count, &c->s_in, du, dx);
     } else {
@@ -229,7 +254,8 @@ void sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
                           tape.hidden[static_cast<std::size_t>(second ? index - 1 : index)] + first);
         through_gate(GateSite::Input, dx);
     }
-    if (squares && !of_norm) ops.add_squares(1, count, 0, gradient, squares);
+    if (links.squares && !norm_last) ops.add_squares(1, count, 0, gradient, links.squares);
+    return norm_last && before.rows;
 }
 
 template <class T>
@@ -294,8 +320,11 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
 #define NORMSCOPE_INSTANTIATE(T)                                                                             \
     template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, bool, \
                                       const NormStep<T>*);                                                   \
-    template void sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&,      \
-                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*, double*);        \
+    template BranchGradient<T> branch_gradient<T>(const Pass<T>&, int, const SublayerRule&, Shard,           \
+                                                  const Tape<T>&, T*);                                       \
+    template bool sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&,      \
+                                       Jacobian, T*, T*, const NormOutputGradients<T>&, T*,                  \
+                                       const BackwardLinks<T>&);                                             \
     template void sublayer_tangent<T>(const Pass<T>&, int, const SublayerRule&, int, int, int,               \
                                       const Tape<T>&, Jacobian, T*, T*);
 NORMSCOPE_INSTANTIATE(float)

@@ -30,6 +30,14 @@ struct NormOutputGradients {
     T* post = nullptr;
 };
 
+/// What a sub-layer's backward pass computes besides its result, ∂/∂h_{index}.
+template <class T>
+struct BackwardLinks {
+    double* squares = nullptr;  ///< += Σ of the result's squares
+    bool begun = false;         ///< the branch_gradient() of the sub-layer itself is there
+    BranchGradient<T> before;   ///< of the sub-layer before, where the last operation gives it
+};
+
 /// tape.hidden[index] -> tape.hidden[index + 1] on the shard's rows. begun: its first norm is computed.
 /// next: a norm of the result that is computed with it, or null.
 template <class T>
@@ -37,12 +45,18 @@ void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, con
                       bool begun = false, const NormStep<T>* next = nullptr);
 
 /// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter
-/// gradients to `gradients` and Σ gradient² on return to *squares unless null; with more than one direction
-/// those and the noted gradients must be null.
+/// gradients to `gradients` unless null; with more than one direction that, the noted gradients and `links`
+/// must be null. True: links.before is computed.
 template <class T>
-void sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian,
+bool sublayer_backward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&, Jacobian,
                        T* gradient, T* gradients, const NormOutputGradients<T>&, T* side = nullptr,
-                       double* squares = nullptr);
+                       const BackwardLinks<T>& links = {});
+
+/// The gradient of backpropagation at the output of the map of `index`, where that is ∂/∂h_{index+1} times a
+/// factor; it can be computed with that. No rows: it is not, or `gradients` is null.
+template <class T>
+BranchGradient<T> branch_gradient(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&,
+                                  T* gradients);
 
 /// K directions at the tokens first_token … n − 1 of one sequence; tangent: [K, m, d], replaced by its image.
 template <class T>

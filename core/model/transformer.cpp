@@ -318,18 +318,21 @@ void Transformer<T>::forward_layers(const T* states, int length, Tape<T>& tape, 
 }
 
 template <class T>
-void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
+bool Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
                                    const Tape<T>& tape, const T* scale, T* gradient, T* gradients,
-                                   double* squares, BackwardRecord<T>* record) const {
+                                   const BackwardLinks<T>& links, BackwardRecord<T>* record) const {
     const int d = spec_.d_model, V = spec_.vocab, R = shard.sequences * batch.length;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * batch.length;
     const bool normed = table_.final_norm.present();
     T* dfinal = normed ? device_->scratch_of<T>(kFinalGradient, static_cast<std::size_t>(R) * d) : gradient;
     const std::size_t head = table_.head;
     const T z = static_cast<T>(spec_.z_loss);
+    // In 16 bits where the norm alone reads it.
+    std::uint16_t* const short_final =
+        tape.compact_head.logits && normed && !record ? reinterpret_cast<std::uint16_t*>(dfinal) : nullptr;
     if (tape.compact_head.logits) {
         p.compact->head_vjp(R, V, d, p.short_linear(head).weight, tape.compact_head, batch.targets + row,
-                            scale, z, tape.losses + row, dfinal, gradients + head);
+                            scale, z, tape.losses + row, {dfinal, short_final}, gradients + head);
     } else {
         const std::size_t count = static_cast<std::size_t>(R) * V;
         T* dlogits = device_->scratch_of<T>(kLogitGradient, count);
@@ -342,14 +345,23 @@ void Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch
         if (table_.head_bias != kAbsent) p.layers.column_sums(R, V, dlogits, gradients + table_.head_bias);
         p.layers.linear_input_gradient(R, V, d, dlogits, p.at(head), dfinal);
     }
-    if (!normed) return p.elementwise.add_squares(1, static_cast<std::size_t>(R) * d, 0, gradient, squares);
+    if (!normed) {
+        p.elementwise.add_squares(1, static_cast<std::size_t>(R) * d, 0, gradient, links.squares);
+        return false;
+    }
     if (record)
         p.elementwise.copy(static_cast<std::size_t>(R) * d, dfinal,
                            record->norm_output.back().data() + row * d);
-    p.layers.norm_vjp(
-        p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row)), dfinal,
-        nullptr, false, gradient, gradients + table_.final_norm.weight,
-        gradient_at(gradients, table_.final_norm.bias), squares);
+    const NormRows<T> norm =
+        p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row));
+    T *const dgamma = gradients + table_.final_norm.weight, *const dbeta = gradient_at(
+                                                                gradients, table_.final_norm.bias);
+    if (short_final || links.before.rows.shorts)
+        p.compact->norm_vjp(norm, {dfinal, short_final}, nullptr, false, gradient, dgamma, dbeta,
+                            links.squares, links.before);
+    else
+        p.layers.norm_vjp(norm, dfinal, nullptr, false, gradient, dgamma, dbeta, links.squares, links.before);
+    return bool(links.before.rows);
 }
 
 template <class T>
@@ -365,7 +377,7 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batc
         p.layers.norm_vjp(
             p.norm(table_.embedding_norm, R, tape.embedded + row * d, tape.embedding_statistics.from(row)),
             gradient, nullptr, false, gradient, gradients + table_.embedding_norm.weight,
-            gradient_at(gradients, table_.embedding_norm.bias), nullptr);
+            gradient_at(gradients, table_.embedding_norm.bias), nullptr, {});
     }
     if (spec_.embedding_scale != 1)
         p.elementwise.scale(static_cast<std::size_t>(R) * d, &p.whole->embedding_scale, gradient, gradient);
@@ -407,14 +419,20 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batc
     p.elementwise.delay_sums();
     p.elementwise.add_squares(static_cast<int>(states), count, tape.hidden_stride(), tape.hidden[0] + first,
                               squares);
-    head_backward(p, batch, rows, tape, token_factor, gradient, into, gradient_squares + rules_.size(),
-                  record);
+    // What computes ∂/∂h_k, k from 2D down, also computes the gradient at the map before.
+    const auto links = [&](std::size_t k, bool begun) {
+        BackwardLinks<T> of{gradient_squares + k, begun, {}};
+        if (k > 0) of.before = branch_gradient(p, static_cast<int>(k) - 1, rules_[k - 1], rows, tape, into);
+        return of;
+    };
+    bool begun = head_backward(p, batch, rows, tape, token_factor, gradient, into,
+                               links(rules_.size(), false), record);
     note(rules_.size());
     const int all = static_cast<int>(rules_.size());
     for (std::size_t k = rules_.size(); k-- > 0;) {
-        sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient, into,
-                          noted ? noted[k] : NormOutputGradients<T>{},
-                          side_branch<T>(p, static_cast<int>(k), 0, all, count), gradient_squares + k);
+        begun = sublayer_backward(p, static_cast<int>(k), rules_[k], rows, tape, Jacobian::Backprop, gradient,
+                                  into, noted ? noted[k] : NormOutputGradients<T>{},
+                                  side_branch<T>(p, static_cast<int>(k), 0, all, count), links(k, begun));
         note(k);
     }
     embed_backward(p, batch, rows, tape, gradient, into, record);

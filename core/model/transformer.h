@@ -197,9 +197,9 @@ class Transformer {
     Shard shard(int index, int sequences) const;
     void embed(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&) const;
     void head_forward(const Pass<T>&, Shard, const Tape<T>&) const;
-    /// Gradient at the last hidden state of *scale·Σ losses, and the losses.
-    void head_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, const T* scale,
-                       T* gradient, T* gradients, double* squares, BackwardRecord<T>*) const;
+    /// Gradient at the last hidden state of *scale·Σ losses, and the losses. True: links.before is computed.
+    bool head_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, const T* scale,
+                       T* gradient, T* gradients, const BackwardLinks<T>& links, BackwardRecord<T>*) const;
     /// gradient: [R, d] of the shard at hidden[0], overwritten.
     void embed_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, T* gradient,
                         T* gradients, BackwardRecord<T>*) const;

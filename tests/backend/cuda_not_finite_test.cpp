@@ -187,7 +187,7 @@ class CudaNotFiniteTest : public QObject {
             auto *y = s.out(n), *dx = s.out(n), *ty = s.out(n), *dgamma = s.in(drawn(d, 4)),
                  *dbeta = s.in(drawn(d, 5));
             s.layers.norm_forward(rows, s.scalar_in(1e-3), nullptr, y);
-            s.layers.norm_vjp(rows, s.in(dy), nullptr, false, dx, dgamma, dbeta, nullptr);
+            s.layers.norm_vjp(rows, s.in(dy), nullptr, false, dx, dgamma, dbeta, nullptr, {});
             s.layers.norm_jvp(rows, s.in(tx), nullptr, ty);
             return Outputs{{"dx", s.read(dx, n)},
                            {"dgamma", s.read(dgamma, d)},
@@ -378,7 +378,7 @@ class CudaNotFiniteTest : public QObject {
             s.layers.column_sums(0, d, x, sums);
             s.elementwise.column_products(0, d, nullptr, x, y, sums);
             s.layers.norm_forward(rows, eps, nullptr, y);
-            s.layers.norm_vjp(rows, x, nullptr, false, y, others, nullptr, nullptr);
+            s.layers.norm_vjp(rows, x, nullptr, false, y, others, nullptr, nullptr, {});
             s.layers.norm_jvp(rows, x, nullptr, y);
             s.layers.attention_forward(shape, 0, w, x, tape, y);
             s.layers.attention_vjp(shape, 0, 1, w, tape, x, x, y, nullptr);

@@ -154,6 +154,14 @@ void columns(const Verify& verify, const Sizes& sizes = {}) {
         s.layers.column_sums(R, d, s.in(drawn(n, 1)), sums);
         return Outputs{{"sums", s.read(sums, d)}};
     });
+    for (const bool alias : {false, true})
+        verify("multiply_rows", sum_of(R, 2), [&](auto& s) {
+            auto* sums = s.in(drawn(d, 2));
+            auto* y = s.in(drawn(n, 3));
+            auto* out = alias ? y : s.out(n);
+            s.elementwise.multiply_rows(R, d, s.in(drawn(n, 1)), y, out, sums);
+            return Outputs{{"out", s.read(out, n)}, {"sums", s.read(sums, d)}};
+        });
     // Delayed: into one place twice, and more sums than one launch takes.
     verify("delay_sums", sum_of(R, 2), [&](auto& s) {
         constexpr int many = 100;
@@ -218,7 +226,8 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
             auto* dx = full ? s.in(drawn(n, 5)) : dy;
             auto* dgamma = parameters ? s.in(drawn(d, 6)) : nullptr;
             auto* dbeta = parameters && full ? s.in(drawn(d, 7)) : nullptr;
-            s.layers.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta, nullptr);
+            s.layers.norm_vjp(rows, dy, full ? s.scalar_in(0.5) : nullptr, full, dx, dgamma, dbeta, nullptr,
+                              {});
             Outputs all{{"dx", s.read(dx, n)}};
             if (dgamma) all.push_back({"dgamma", s.read(dgamma, d)});
             if (dbeta) all.push_back({"dbeta", s.read(dbeta, d)});
@@ -245,9 +254,23 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
             auto* dx = s.in(drawn(n, 4));
             auto* squares = s.of(std::vector<double>{0.5});
             s.layers.norm_vjp(rows, s.in(drawn(n, 5)), nullptr, full, dx,
-                              parameters ? s.in(drawn(d, 6)) : nullptr, nullptr, squares);
+                              parameters ? s.in(drawn(d, 6)) : nullptr, nullptr, squares, {});
             return Outputs{{"squares", s.read(squares, 1)}};
         });
+    verify("norm_vjp", Allowed(sum_of(R, 2).epsilons, 3), [&](auto& s) {
+        using T = typename std::decay_t<decltype(s)>::scalar;
+        const auto rows = rows_of(s);
+        forward(s, rows, s.out(n));
+        auto* dx = s.in(drawn(n, 4));
+        const BranchGradient<T> before{
+            full ? s.scalar_in(-0.75) : nullptr, {s.out(n), nullptr}, full ? s.in(drawn(d, 8)) : nullptr};
+        auto* squares = s.of(std::vector<double>{0.5});
+        s.layers.norm_vjp(rows, s.in(drawn(n, 5)), nullptr, full, dx, full ? s.in(drawn(d, 6)) : nullptr,
+                          nullptr, squares, before);
+        Outputs all{{"branch", s.read(before.rows.floats, n)}};
+        if (before.sums) all.push_back({"sums", s.read(before.sums, d)});
+        return all;
+    });
     verify("norm_jvp", 8, [&](auto& s) {
         const auto rows = rows_of(s);
         forward(s, rows, s.out(n));

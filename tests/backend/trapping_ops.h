@@ -36,6 +36,10 @@ class Translator {
         return {n.kind, n.rows, n.d, (*this)(n.x), (*this)(n.statistics), (*this)(n.gamma), (*this)(n.beta)};
     }
     template <class T>
+    BranchGradient<T> operator()(const BranchGradient<T>& g) const {
+        return {(*this)(g.factor), {(*this)(g.rows.floats), (*this)(g.rows.shorts)}, (*this)(g.sums)};
+    }
+    template <class T>
     LinearWeights<T> operator()(const LinearWeights<T>& w) const {
         return {(*this)(w.weight), (*this)(w.transposed), (*this)(w.bias)};
     }

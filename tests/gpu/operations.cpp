@@ -130,7 +130,7 @@ void times(Device& gpu, const char* type) {
     time_of(gpu, named("norm_forward").c_str(), 2 * entries, 0,
             [&] { s.layers.norm_forward(rows, eps, nullptr, y); });
     time_of(gpu, named("norm_vjp").c_str(), 3 * entries, 0,
-            [&] { s.layers.norm_vjp(rows, x, nullptr, false, y, sums, dbeta, nullptr); });
+            [&] { s.layers.norm_vjp(rows, x, nullptr, false, y, sums, dbeta, nullptr, {}); });
     time_of(gpu, named("activation").c_str(), 12 * entries, 0,
             [&] { s.elementwise.activation(Activation::GeluTanh, of(R, wide), h, a, slope); });
     time_of(gpu, named("axpby").c_str(), 3 * entries, 0,

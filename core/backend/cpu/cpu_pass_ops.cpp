@@ -65,11 +65,14 @@ void CpuLayerOps<T>::residual_norm(const NormRows<T>& n, const T* eps, const T* 
 }
 template <class T>
 void CpuLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,
-                              T* dbeta, double* squares) {
+                              T* dbeta, double* squares, const BranchGradient<T>& before) {
     kernels_.rows.norm_backward(n.kind, n.rows, n.d, n.x, n.statistics, n.gamma, dy, value(scale), add, dx,
                                 dgamma, dbeta);
     const std::size_t count = static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(n.d);
     if (squares) *squares += kernels_.rows.dot(count, dx, dx);
+    if (!before.rows) return;
+    kernels_.rows.scale(count, value(before.factor), dx, before.rows.floats);
+    if (before.sums) column_sums(n.rows, n.d, before.rows.floats, before.sums);
 }
 template <class T>
 void CpuLayerOps<T>::norm_jvp(const NormRows<T>& n, const T* tx, const T* scale, T* ty) {
@@ -191,6 +194,11 @@ void CpuElementwiseOps<T>::column_products(int R, int d, const T* a, const T* x,
 template <class T>
 void CpuElementwiseOps<T>::add_dot(std::size_t count, const T* x, const T* y, const double* factor, T* out) {
     *out += static_cast<T>(*factor * rows_.dot(count, x, y));
+}
+template <class T>
+void CpuElementwiseOps<T>::multiply_rows(int R, int d, const T* x, const T* y, T* out, T* sums) {
+    rows_.multiply(static_cast<std::size_t>(R) * static_cast<std::size_t>(d), x, y, out);
+    rows_.column_sums(R, d, out, sums);
 }
 template <class T>
 void CpuElementwiseOps<T>::delay_sums() {}

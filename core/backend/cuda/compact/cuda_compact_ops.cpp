@@ -55,10 +55,20 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         else
             sum(f.floats, ShortResult<F>{y.shorts});
     }
-    void norm_vjp(const NormRows<float>& n, const std::uint16_t* dy, const float* scale, bool add, float* dx,
-                  float* dgamma, float* dbeta, double* squares) override {
+    void norm_vjp(const NormRows<float>& n, const CompactRows<const float>& dy, const float* scale, bool add,
+                  float* dx, float* dgamma, float* dbeta, double* squares,
+                  const BranchGradient<float>& before) override {
         if (n.rows == 0) return;
-        norm_backward<ShortWarp<F>>(n, ShortRow<F>{dy}, sizeof(*dy), scale, add, dx, dgamma, dbeta, squares);
+        const auto backward = [&](auto from, auto to) {
+            this->template norm_backward<ShortWarp<F>>(n, from, scale, add, dx, dgamma, dbeta, squares,
+                                                       before, to);
+        };
+        if (before.rows.floats)
+            backward(ShortRow<F>{dy.shorts}, before.rows.floats);
+        else if (dy.shorts)
+            backward(ShortRow<F>{dy.shorts}, ShortResult<F>{before.rows.shorts});
+        else
+            backward(dy.floats, ShortResult<F>{before.rows.shorts});
     }
     void axpby(std::size_t count, const float* a, const float* x, const float* b, const std::uint16_t* y,
                float* out) override {
@@ -77,23 +87,24 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
 
     void attention_vjp(const CompactAttention<float>& a, const CompactTape& tape, const float* factor,
-                       const float* dy, const CompactRows<float>& du,
+                       const float* dy, const std::uint16_t* df, const CompactRows<float>& du,
                        const CompactLinearGradients<float>& qkv,
                        const CompactLinearGradients<float>& out) override {
         const AttentionShape& s = a.shape;
         const int R = a.sequences * s.n;
-        std::uint16_t* const df = shorts(Work::LeftOperand, area(R, s.d));
         std::uint16_t* const dmixed = shorts(Work::Mixed, area(R, s.d_q()));
         std::uint16_t* const dqkv = shorts(Work::Gradient, area(R, s.width()));
-        with_sums("operand", R, s.d, Narrow<F>{factor, dy, df}, out.bias);
+        if (!df) df = branch_operand(R, s.d, factor, dy, out.bias);
         weight_gradient(R, s.d, s.d_q(), df, tape.narrow, out.weight);
         input_gradient(R, s.d, s.d_q(), df, a.out, dmixed);
-        tiled_attention(kRounding<F>)
-            .vjp(context_, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true}, {dqkv, true});
+        // The bias' gradient is that of what the projection gave, before rotations.
+        const bool sums_of_tiles = qkv.bias && !a.angles;
+        this->tiled_vjp(kRounding<F>, s, a.sequences, 1, a.scale, rows_of(a, tape), {dmixed, true},
+                        {dqkv, true}, sums_of_tiles ? qkv.bias : nullptr);
         if (a.angles) rotate(s, R, a.angles, true, dqkv);
         input_gradient_to_rows(R, s.width(), s.d, dqkv, a.qkv, du);
         weight_gradient(R, s.width(), s.d, dqkv, tape.input, qkv.weight);
-        if (qkv.bias) with_sums("column_sums", R, s.width(), Loaded<F>{dqkv}, qkv.bias);
+        if (qkv.bias && !sums_of_tiles) with_sums("column_sums", R, s.width(), Loaded<F>{dqkv}, qkv.bias);
     }
 
     void feed_forward_forward(const CompactFeedForward& m, const float* u, const CompactTape& tape,
@@ -114,14 +125,13 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
 
     void feed_forward_vjp(const CompactFeedForward& m, const CompactTape& tape, const float* factor,
-                          const float* dy, const CompactRows<float>& du,
+                          const float* dy, const std::uint16_t* df, const CompactRows<float>& du,
                           const CompactLinearGradients<float>& first,
                           const CompactLinearGradients<float>& second) override {
         const std::size_t count = area(m.R, m.d_ff);
-        std::uint16_t* const df = shorts(Work::LeftOperand, area(m.R, m.d));
         std::uint16_t* const after = shorts(Work::Mixed, count);
         std::uint16_t* before = after;
-        with_sums("operand", m.R, m.d, Narrow<F>{factor, dy, df}, second.bias);
+        if (!df) df = branch_operand(m.R, m.d, factor, dy, second.bias);
         input_gradient(m.R, m.d, m.d_ff, df, m.second, after);
         weight_gradient(m.R, m.d, m.d_ff, df, tape.narrow, second.weight);
         if (is_gated(m.activation)) {
@@ -164,8 +174,8 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
 
     void head_vjp(int R, int V, int d, const std::uint16_t* weight, const CompactHead& head,
-                  const std::int32_t* targets, const float* scale, float z, float* losses, float* dx,
-                  float* dweight) override {
+                  const std::int32_t* targets, const float* scale, float z, float* losses,
+                  const CompactRows<float>& dx, float* dweight) override {
         if (R == 0) return;
         const int columns = classes(V);
         moves([&] {
@@ -180,7 +190,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                 grid::Shape{{static_cast<unsigned>(R)}, {static_cast<unsigned>(kBlockLanes)}}, R, V, columns,
                 head.logits, targets, scale, z, losses);
         const ShortLinear w{head.weight ? head.weight : weight, nullptr};
-        input_gradient_to_rows(R, columns, d, head.logits, w, {dx, nullptr});
+        input_gradient_to_rows(R, columns, d, head.logits, w, dx);
         // Columns without a class have no weight.
         std::uint16_t* const product = shorts(Work::Product, area(columns, d));
         library_.multiply(kRounding<F>,
@@ -211,6 +221,12 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         run(name, sum_made_rows_kernel<Make>,
             grid::Shape{{blocks_for(width, 32 * kEight), chunks}, {32 * kColumnWarps}}, R, d, make, partial);
         add_chunks(ChunkSum<float>{partial, sums, chunks, width, width, kRounding<F>});
+    }
+    /// *factor·dy in 16 bits, and the sums of its rows.
+    const std::uint16_t* branch_operand(int R, int d, const float* factor, const float* dy, float* sums) {
+        std::uint16_t* const df = shorts(Work::LeftOperand, area(R, d));
+        with_sums("operand", R, d, Narrow<F>{factor, dy, df}, sums);
+        return df;
     }
     std::uint16_t* shorts(Work slot, std::size_t count) {
         return static_cast<std::uint16_t*>(context_.workspace(slot, count * sizeof(std::uint16_t)));

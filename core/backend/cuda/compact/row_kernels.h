@@ -25,6 +25,16 @@ struct ShortWarp : Warp<float> {
     using Warp<float>::load;
     using Warp<float>::store;
     using Warp<float>::entry;
+    using Warp<float>::put;
+    using Warp<float>::bytes;
+    template <class Bits>
+    static constexpr double bytes(ShortRow<F, Bits>) {
+        return sizeof(Bits);
+    }
+    __device__ static float put(ShortResult<F> row, float v, Rounding) {
+        *row.at = static_cast<std::uint16_t>(grid::packed_pair<F>(v, 0));
+        return wide<F>(*row.at);
+    }
     __device__ static float entry(ShortRow<F> row) { return wide<F>(*row.at); }
     __device__ static float load(ShortRow<F> row, Full) { return wide<F>(row.at[Warp<float>::lane()]); }
     __device__ static float load(ShortRow<F> row, Tail t) {

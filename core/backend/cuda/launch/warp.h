@@ -3,6 +3,9 @@
 
 #include "core/backend/cuda/launch/launch.h"
 #include "core/backend/shared/lanes.h"
+#include "core/backend/shared/low_precision.h"
+
+#include <type_traits>
 
 #if defined(__CUDACC__)
 // Row functions are host and device code; over Warp only kernels call them.
@@ -22,6 +25,13 @@ struct ThreadLanes {
     __device__ static T load(const T* p, Full) { return p[lane()]; }
     __device__ static T load(const T* p, Tail t) { return lane() < t.count ? p[lane()] : T(0); }
     __device__ static T entry(const T* p) { return *p; }
+    /// Stores an entry; returns it as a sum reads it.
+    __device__ static T put(T* p, T v, Rounding to) {
+        *p = v;
+        if constexpr (std::is_same_v<T, float>) return rounded(to, v);
+        return v;
+    }
+    static constexpr double bytes(const T*) { return sizeof(T); }
     __device__ static void store(T* p, T v, Full) { p[lane()] = v; }
     __device__ static void store(T* p, T v, Tail t) {
         if (lane() < t.count) p[lane()] = v;

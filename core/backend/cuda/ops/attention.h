@@ -134,11 +134,15 @@ void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, 
         if (gradients->bo) column_sums(R, s.d, df, gradients->bo);
     }
     linear_input_gradient(R, s.d, s.d_q, df, w.out.weight, dmixed);
-    if (tape.probabilities)
+    // The bias' gradient is that of what the projection gave: tiles sum it where nothing lies between.
+    T* bias = gradients ? gradients->bqkv : nullptr;
+    if (tape.probabilities) {
         stored_vjp(shape, sequences, directions, w, tape, dmixed, dqkv);
-    else if constexpr (std::is_same_v<T, float>)
-        tiled_attention(rounding_).vjp(context_, shape, sequences, directions, w.scale,
-                                       TiledAttention::tape_of(tape), {dmixed}, {dqkv});
+    } else if constexpr (std::is_same_v<T, float>) {
+        T* const of_tiles = w.angles || tape.qk ? nullptr : std::exchange(bias, nullptr);
+        this->tiled_vjp(rounding_, shape, sequences, directions, w.scale, TiledAttention::tape_of(tape),
+                        {dmixed}, {dqkv}, of_tiles);
+    }
     if (w.angles) rotate(shape, R, 0, w.angles, true, dqkv);
     if (tape.qk) {
         const auto stride = static_cast<std::size_t>(s.width);
@@ -162,7 +166,7 @@ void CudaLayerOps<T>::attention_vjp(const AttentionShape& shape, int sequences, 
     linear_input_gradient(R, s.width, s.d, dqkv, w.qkv.weight, du);
     if (gradients) {
         linear_weight_gradient(R, s.width, s.d, dqkv, u, gradients->fresh, gradients->wqkv);
-        if (gradients->bqkv) column_sums(R, s.width, dqkv, gradients->bqkv);
+        if (bias) column_sums(R, s.width, dqkv, bias);
     }
 }
 

@@ -166,6 +166,23 @@ struct ColumnProduct {
     }
     Traffic moves() const { return {2 * sizeof(T), 0, 3}; }
 };
+/// x ∘ y, stored and summed.
+template <class T>
+struct ColumnOfProduct {
+    std::size_t d;
+    Rounding stored, summed;
+    const T *x, *y;
+    T* out;
+    NORMSCOPE_SHARED_CODE T operator()(int r, int column) const {
+        const std::size_t i = static_cast<std::size_t>(r) * d + static_cast<std::size_t>(column);
+        T v = x[i] * y[i];
+        if constexpr (std::is_same_v<T, float>) v = rounded(stored, v);
+        out[i] = v;
+        if constexpr (std::is_same_v<T, float>) return rounded(summed, v);
+        return v;
+    }
+    Traffic moves() const { return {2 * sizeof(T), sizeof(T), 2}; }
+};
 /// to[columns, rows] = from[rows, columns] transposed.
 template <class T>
 struct Transpose {
@@ -201,6 +218,17 @@ void CudaLayerOps<T>::column_sums(int R, int d, const T* x, T* sums) {
     // Autocast: the rounded sum of rounded rows, added in float32.
     add_columns("column_sums", R, d, ColumnEntry<T>{width, rounding_, x}, sums, rounding_);
 }
+template <class T>
+void CudaCalls<T>::tiled_vjp(Rounding operands, const AttentionShape& shape, int sequences, int directions,
+                             const float* scale, const TiledAttention::Tape& tape,
+                             TiledAttention::Rows dmixed, TiledAttention::Rows dqkv, float* bias) {
+    const TiledAttention& tiled = tiled_attention(operands);
+    const unsigned chunks = tiled.sum_chunks(shape, sequences), width = static_cast<unsigned>(shape.width());
+    float* const sums = bias ? partials<float>(static_cast<std::size_t>(chunks) * width) : nullptr;
+    tiled.vjp(context_, shape, sequences, directions, scale, tape, dmixed, dqkv, sums);
+    if (bias) add_chunks(ChunkSum<float>{sums, bias, chunks, width, width, operands});
+}
+
 /// Partial sums are kept in up to this memory, whose size is that of the pass before.
 inline constexpr std::size_t kDelayedBytes = std::size_t{64} << 20;
 template <class T>
@@ -219,6 +247,13 @@ void CudaElementwiseOps<T>::finish_sums() {
     if (sums.capacity > 0) context_.workspace(Work::Delayed, sums.capacity);
 }
 
+template <class T>
+void CudaElementwiseOps<T>::multiply_rows(int R, int d, const T* x, const T* y, T* out, T* sums) {
+    const auto width = static_cast<std::size_t>(d);
+    const Rounding summed = this->rounds_pure() ? Rounding::None : rounding_;
+    add_columns("multiply", R, d, ColumnOfProduct<T>{width, rounding_, summed, x, y, out}, sums, summed);
+    round_pure(width, sums);
+}
 template <class T>
 void CudaElementwiseOps<T>::column_products(int R, int d, const T* a, const T* x, const T* y, T* sums) {
     add_columns("column_products", R, d, ColumnProduct<T>{static_cast<std::size_t>(d), a, x, y}, sums);

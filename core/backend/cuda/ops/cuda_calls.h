@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/launch/context.h"
+#include "core/backend/cuda/tiled/tiled_attention.h"
 #include "core/backend/pass_ops.h"
 #include "core/backend/shared/low_precision.h"
 
@@ -51,11 +52,16 @@ class CudaCalls {
     void finish_delayed();
     /// ElementwiseOps::add_squares.
     void add_squares_of(int arrays, std::size_t count, std::size_t stride, const T* x, double* out);
-    /// LayerOps::norm_vjp in one launch and sums of chunks, without rounding. dy: rows that L loads, of
-    /// dy_bytes an entry.
-    template <class L, class U>
-    void norm_backward(const NormRows<T>&, U dy, double dy_bytes, const T* scale, bool add, T* dx, T* dgamma,
-                       T* dbeta, double* squares);
+    /// LayerOps::norm_vjp in one launch and sums of chunks, without rounding of dx. dy: rows that L loads;
+    /// to: the rows of `before`, which L stores.
+    template <class L, class U, class To>
+    void norm_backward(const NormRows<T>&, U dy, const T* scale, bool add, T* dx, T* dgamma, T* dbeta,
+                       double* squares, const BranchGradient<T>& before, To to);
+    /// TiledAttention::vjp; bias [width] (null: none) += the sums of dqkv's rows, of one direction, rounded
+    /// as column_sums are.
+    void tiled_vjp(Rounding operands, const AttentionShape&, int sequences, int directions,
+                   const float* scale, const TiledAttention::Tape&, TiledAttention::Rows dmixed,
+                   TiledAttention::Rows dqkv, float* bias);
     /// finish(Σ_i term(i)) on the device, by a tree that depends on the count alone.
     template <class Term, class Finish>
     void reduce(const char* name, std::size_t count, Term term, Finish finish);

@@ -96,6 +96,7 @@ class CudaElementwiseOps final : public ElementwiseOps<T>, private CudaCalls<T> 
     using CudaCalls<T>::copy_values;
     using CudaCalls<T>::round_pure;
     using CudaCalls<T>::round_low;
+    using CudaCalls<T>::rounding_;
     using CudaCalls<T>::context_;
 };
 

@@ -111,6 +111,9 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
         Rows::mix(gradient, ds, tiles.passing(from), Tile::ld, tiles.scratch_of_warp());
     });
     write_rows<Rows, D>(gradient, query, 0, s.n, 0, dq, at.item, at.head);
+    if (dq.sums)
+        write_sums<Tile, D>(gradient, query, s.n, 0, dq, at.item, at.head, first / Tile::own,
+                            reinterpret_cast<float*>(shared));
 }
 
 /// dV = Σ PᵀdO and dK = Σ dSᵀQ over the heads of a group in order, with queries passing in order. One block
@@ -186,6 +189,10 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
     }
     write_rows<Rows, Tile::columns>(values, key, 0, s.n, first_column, dv, at.item, kv);
     write_rows<Rows, Tile::columns>(keys, key, 0, s.n, first_column, dk, at.item, kv);
+    if (!dk.sums) return;
+    float* const free = reinterpret_cast<float*>(shared);
+    write_sums<Tile, Tile::columns>(values, key, s.n, first_column, dv, at.item, kv, at.tile, free);
+    write_sums<Tile, Tile::columns>(keys, key, s.n, first_column, dk, at.item, kv, at.tile, free);
 }
 
 }  // namespace normscope::cuda::tiled

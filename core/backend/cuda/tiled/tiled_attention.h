@@ -39,9 +39,12 @@ class TiledAttention {
     /// qkv [sequences·n, width] → row_softmax and mixed.
     virtual void forward(Context&, const AttentionShape&, int sequences, const float* scale,
                          const Tape&) const = 0;
-    /// dmixed [directions·sequences·n, d_q] → dqkv [directions·sequences·n, width].
+    /// dmixed [directions·sequences·n, d_q] → dqkv [directions·sequences·n, width]. sums
+    /// [sum_chunks(), width], unless null: of dqkv's rows, chunk by chunk.
     virtual void vjp(Context&, const AttentionShape&, int sequences, int directions, const float* scale,
-                     const Tape&, Rows dmixed, Rows dqkv) const = 0;
+                     const Tape&, Rows dmixed, Rows dqkv, float* sums = nullptr) const = 0;
+    /// Chunks of the sums of so many sequences' rows.
+    virtual unsigned sum_chunks(const AttentionShape&, int sequences) const = 0;
     /// tqkv [directions·m, width] → tmixed [directions·m, d_q] of the tokens first_token … n − 1 (m) of one
     /// sequence; the others do not move.
     virtual void jvp(Context&, const AttentionShape&, int first_token, int directions, const float* scale,

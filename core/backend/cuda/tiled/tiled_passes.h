@@ -44,7 +44,10 @@ class Passes {
             outputs(tape_.mixed, 0));
     }
 
-    void vjp(AnyRows dmixed, AnyRows dqkv) {
+    static unsigned sum_chunks(const AttentionShape& shape, int sequences) {
+        return static_cast<unsigned>(sequences * ((shape.n + Tile::own - 1) / Tile::own));
+    }
+    void vjp(AnyRows dmixed, AnyRows dqkv, float* sums) {
         const int heads = shape_.heads;
         const std::size_t dots_count = area(sizes_.items, heads) * static_cast<std::size_t>(sizes_.n);
         take(copied(tape_.qkv) * entries(sizes_.sequences, heads + 2 * shape_.kv_heads) +
@@ -52,12 +55,17 @@ class Passes {
              dots_count);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
         const auto dout = heads_of(outputs(dmixed, 0), sizes_.items, heads);
-        const HeadRows dq = rows(dqkv, 0, 0), dk = rows(dqkv, shape_.d_q(), 0),
-                       dv = rows(dqkv, shape_.d_q() + shape_.d_kv(), 0);
-        state(2, 1, 5);
+        const auto result = [&](int column) {
+            HeadRows to = rows(dqkv, column, 0);
+            if (sums) to.sums = sums + column;
+            return to;
+        };
+        const HeadRows dq = result(0), dk = result(shape_.d_q()), dv = result(shape_.d_q() + shape_.d_kv());
+        const double of_sums = sums ? 4.0 * sum_chunks(shape_, sizes_.items) : 0;
+        state(2, 1, 5, of_sums);
         run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
             Tile::template bytes<2, 2 * Tile::stages>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
-        state(2, 2, 4);
+        state(2, 2, 4, of_sums);
         run("tiled_key_gradient", key_gradient_kernel<Rows, D>, blocks(shape_.kv_heads * (D / Tile::columns)),
             Tile::threads, Tile::template bytes<2, 2 * Tile::stages>(3 * Tile::other * Tile::stages), sizes_,
             scale_, q, k, v, dout, softmax(), dots_, dk, dv);
@@ -145,8 +153,8 @@ class Passes {
                 heads_of(rows(qkv, shape_.d_q() + shape_.d_kv(), first), items, shape_.kv_heads)};
     }
     /// Rows of all heads, in entries: q, k and v and `read` − 1 more are read, `written` are written;
-    /// `products` of queries and keys.
-    void state(int read, int written, int products) {
+    /// `products` of queries and keys; bytes of sums a column that is written.
+    void state(int read, int written, int products, double of_sums = 0) {
         LaunchLog* const log = context_.log();
         if (!log) return;
         const double tokens = static_cast<double>(sizes_.items) * sizes_.n, size = sizeof(Entry);
@@ -155,7 +163,8 @@ class Passes {
         const double softmax_bytes = tokens * shape_.heads * 2 * sizeof(float);
         const bool forward = read == 1;
         log->state({(of_q * read + 2 * of_kv) * size + (forward ? 0 : softmax_bytes + softmax_bytes / 2),
-                    (written == 2 ? 2 * of_kv : of_q) * size + (forward ? softmax_bytes : 0),
+                    (written == 2 ? 2 * of_kv : of_q) * size + (forward ? softmax_bytes : 0) +
+                        of_sums * (written == 2 ? 2 * shape_.d_kv() : shape_.d_q()),
                     2 * products * pairs});
     }
     template <class... P, class... A>
@@ -184,10 +193,15 @@ class TiledPasses final : public TiledAttention {
               [&](auto d) { Passes<Operands, d>(context, shape, sequences, 1, scale, tape).forward(); });
     }
     void vjp(Context& context, const AttentionShape& shape, int sequences, int directions, const float* scale,
-             const Tape& tape, Rows dmixed, Rows dqkv) const override {
+             const Tape& tape, Rows dmixed, Rows dqkv, float* sums) const override {
         sized(shape, [&](auto d) {
-            Passes<Operands, d>(context, shape, sequences, directions, scale, tape).vjp(dmixed, dqkv);
+            Passes<Operands, d>(context, shape, sequences, directions, scale, tape).vjp(dmixed, dqkv, sums);
         });
+    }
+    unsigned sum_chunks(const AttentionShape& shape, int sequences) const override {
+        unsigned chunks = 0;
+        sized(shape, [&](auto d) { chunks = Passes<Operands, d>::sum_chunks(shape, sequences); });
+        return chunks;
     }
     void jvp(Context& context, const AttentionShape& shape, int first_token, int directions,
              const float* scale, const Tape& tape, const float* tqkv, float* tmixed) const override {

@@ -29,6 +29,9 @@ struct HeadRows {
     bool in_16_bits;
     std::size_t row, item;
     int d_head, first = 0;
+    /// Of float32, or null: the sums of the rows of each tile of `own` tokens, [items, tiles, row], where the
+    /// rows are results.
+    float* sums = nullptr;
     NORMSCOPE_SHARED_CODE std::size_t at(int of, int token, int head) const {
         return static_cast<std::size_t>(of) * item + static_cast<std::size_t>(token - first) * row +
                static_cast<std::size_t>(head) * static_cast<std::size_t>(d_head);
@@ -237,6 +240,37 @@ __device__ inline void write_rows(const typename Rows::template Block<M>& block,
             else
                 to.as<float>()[i] = Rows::rounded_result(block.at[r][c]);
         }
+    }
+}
+
+/// Of those rows the sums over tokens first … n − 1 of the block's tile, its `tile`-th of `tiles`, in order
+/// of the warps. `shared`: M numbers a warp. All threads of the block call it.
+template <class Tile, int M>
+__device__ inline void write_sums(const typename Tile::R::template Block<M>& block, int first_row, int n,
+                                  int first_column, const HeadRows& to, int item, int head, int tile,
+                                  float* shared) {
+    using Rows = typename Tile::R;
+    const int warp = static_cast<int>(threadIdx.x / 32u);
+    __syncthreads();  // `shared` is free
+    NORMSCOPE_UNROLL
+    for (int c = 0; c < Rows::template Block<M>::kColumns; ++c) {
+        float sum = 0;
+        NORMSCOPE_UNROLL
+        for (int r = 0; r < Rows::kRowsOfLane; ++r)
+            if (first_row + Rows::row(r) < n) sum += Rows::rounded_result(block.at[r][c]);
+        NORMSCOPE_UNROLL
+        for (int step = Rows::kLanesOfRow; step < 32; step *= 2)
+            sum += __shfl_xor_sync(0xffffffffu, sum, step);
+        if (Rows::lane() < Rows::kLanesOfRow) shared[warp * M + Rows::mixed_column(c)] = sum;
+    }
+    __syncthreads();
+    const int tiles = (n + Tile::own - 1) / Tile::own;
+    float* const sums = to.sums + static_cast<std::size_t>(item * tiles + tile) * to.row +
+                        static_cast<std::size_t>(head * to.d_head + first_column);
+    for (int i = static_cast<int>(threadIdx.x); i < M && first_column + i < to.d_head; i += Tile::threads) {
+        float sum = shared[i];
+        for (int w = 1; w < Tile::warps; ++w) sum += shared[w * M + i];
+        sums[i] = sum;
     }
 }
 
