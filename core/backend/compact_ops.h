@@ -113,10 +113,10 @@ class CompactOps {
     virtual void head_forward(int R, int V, int d, const T* x, const std::uint16_t* weight,
                               const CompactHead&) = 0;
     /// ElementwiseOps::cross_entropy of the logits, whose place their gradient takes → dx [R, d]; its
-    /// products with x are added to dweight [V, d].
+    /// products with x are added to dweight [V, d], or written there in 16 bits where classes(V) is V.
     virtual void head_vjp(int R, int V, int d, const std::uint16_t* weight, const CompactHead&,
                           const std::int32_t* targets, const T* scale, T z, T* losses,
-                          const CompactRows<T>& dx, T* dweight) = 0;
+                          const CompactRows<T>& dx, const CompactRows<T>& dweight) = 0;
 };
 
 }  // namespace normscope

@@ -41,6 +41,8 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     CompactOps<T>* const compact_ops = ops().compact;
     contents.compact = compact_parts(spec_, table_, compact_ops, batch.length);
     const bool compact = compact_ops && (contents.compact.sublayers || contents.compact.head);
+    const bool short_head = has_short_head_gradient(contents.compact);
+    const Buffer<ArenaPiece>& short_matrices = short_head ? matrices_and_head_ : matrices_;
     if (compact) {
         scratch.short_weights.resize(*device_, table_.size());
         scratch.short_gradients.resize(*device_, table_.size());
@@ -55,9 +57,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
             p.short_weights = scratch.short_weights.data();
             p.short_gradients = scratch.short_gradients.data();
         }
-        if (gradients.fresh)
-            p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
-                               gradients.shards[static_cast<std::size_t>(i)].data());
+        if (gradients.fresh) clear_sums(p, i, gradients);
         const Shard all = shard(i, batch.sequences);
         const int most = std::max(1, p.layers.step_rows() / batch.length);
         for (int done = 0; done < all.sequences; done += most) {
@@ -73,7 +73,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
             shard_forward(p, piece, rows, tape);
             shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);
             if (contents.compact.sublayers)
-                p.compact->add_gradients(matrices_.data(), static_cast<int>(matrices_.size()),
+                p.compact->add_gradients(short_matrices.data(), static_cast<int>(short_matrices.size()),
                                          p.fresh_gradients, p.short_gradients,
                                          gradients.shards[static_cast<std::size_t>(i)].data());
             p.fresh_gradients = false;

@@ -128,14 +128,19 @@ void Transformer<T>::build_tables() {
     for (std::size_t k = 0; k < rules_.size(); ++k)
         rules.push_back(coefficient_rule(spec_, table_, rules_[k], static_cast<int>(k)));
     coefficient_rules_.upload(*device_, rules);
-    std::vector<ArenaPiece> pieces, sums, matrices;
+    std::vector<ArenaPiece> pieces, sums, matrices, head;
     for (std::size_t at = 0; at < table_.size(); at += kPiece)
         pieces.push_back({at, std::min(kPiece, table_.size() - at), false});
     for (const TensorInfo& tensor : table_.tensors()) {
         auto& to = tensor.layer < 0 || tensor.shape.size() < 2 ? sums : matrices;
         for (std::size_t at = 0; at < tensor.count; at += kPiece)
             to.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
+        if (tensor.offset == table_.head)
+            for (std::size_t at = 0; at < tensor.count; at += kPiece)
+                head.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
     }
+    head.insert(head.begin(), matrices.begin(), matrices.end());
+    matrices_and_head_.upload(*device_, head);
     pieces_.upload(*device_, pieces);
     sums_.upload(*device_, sums);
     matrices_.upload(*device_, matrices);
@@ -332,7 +337,10 @@ bool Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch
         tape.compact_head.logits && normed && !record ? reinterpret_cast<std::uint16_t*>(dfinal) : nullptr;
     if (tape.compact_head.logits) {
         p.compact->head_vjp(R, V, d, p.short_linear(head).weight, tape.compact_head, batch.targets + row,
-                            scale, z, tape.losses + row, {dfinal, short_final}, gradients + head);
+                            scale, z, tape.losses + row, {dfinal, short_final},
+                            has_short_head_gradient({tape.sublayers.front().compact.input != nullptr, true})
+                                ? CompactRows<T>{nullptr, p.short_gradients + head}
+                                : CompactRows<T>{gradients + head, nullptr});
     } else {
         const std::size_t count = static_cast<std::size_t>(R) * V;
         T* dlogits = device_->scratch_of<T>(kLogitGradient, count);
@@ -397,7 +405,13 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
     for (auto& shard : gradients.shards) shard.resize(*device_, table_.size());
     gradients.fresh = true;
     gradients.hidden_squares.resize(*device_, gradients.shards.size() * 2 * (rules_.size() + 1));
-    gradients.hidden_squares.zero();
+}
+
+template <class T>
+void Transformer<T>::clear_sums(const Pass<T>& p, int index, Gradients<T>& gradients) const {
+    const auto at = static_cast<std::size_t>(index), squares = 2 * (rules_.size() + 1);
+    p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()), gradients.shards[at].data(),
+                       static_cast<int>(squares), gradients.hidden_squares.data() + at * squares);
 }
 
 template <class T>
@@ -465,9 +479,7 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         Pass<T> p = pass(tape.transposed, tape.coefficients);
         p.fresh_gradients = gradients.fresh;
-        if (gradients.fresh)
-            p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
-                               gradients.shards[static_cast<std::size_t>(i)].data());
+        if (gradients.fresh) clear_sums(p, i, gradients);
         shard_backward(p, on_device, shard(i, batch.sequences), tape, i, gradients,
                        gradients.loss_gradient.data(), noted.data(), record);
     });

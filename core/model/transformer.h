@@ -189,6 +189,14 @@ class Transformer {
     void check(const Batch&) const;
     /// `batch` begins where the tape does.
     void shard_forward(const Pass<T>&, const DeviceBatch<T>& batch, Shard, const Tape<T>&) const;
+    /// Whether the head's gradient is computed in 16 bits with those of the blocks' matrices: a head of its
+    /// own without columns that have no class.
+    bool has_short_head_gradient(const CompactParts& parts) const {
+        return parts.sublayers && parts.head && table_.head != table_.tok_emb &&
+               CompactOps<T>::classes(spec_.vocab) == spec_.vocab;
+    }
+    /// What the shard `index` adds to, where its gradients are fresh.
+    void clear_sums(const Pass<T>&, int index, Gradients<T>&) const;
     /// Adds into the gradients of the shard `index`; `noted` [2D] and `record` may be null.
     void shard_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, int index,
                         Gradients<T>&, const T* token_factor, const NormOutputGradients<T>* noted,
@@ -216,6 +224,7 @@ class Transformer {
     Buffer<ArenaPiece> pieces_;                  ///< the whole arena, in pieces
     Buffer<ArenaPiece> sums_;      ///< accumulated by a backward pass: all but the blocks' matrices
     Buffer<ArenaPiece> matrices_;  ///< the blocks' matrices
+    Buffer<ArenaPiece> matrices_and_head_;
     Rounding rounding_ = Rounding::None;
     PrecisionPolicy policy_ = PrecisionPolicy::Pure;
     LayerOps<T>* layers_ = nullptr;  ///< in place of the device's

@@ -400,7 +400,7 @@ class CudaNotFiniteTest : public QObject {
             s.elementwise.add_squares(0, 1, 1, x, number);
             s.elementwise.add_squares(1, 0, 0, x, number);
             s.elementwise.copy(0, x, y);
-            s.elementwise.zero(nullptr, 0, y);
+            s.elementwise.zero(nullptr, 0, y, 0, nullptr);
             s.layers.round_weights(0, y);
             QCOMPARE(s.read(x, n), drawn(n, 1));
             QCOMPARE(s.read(y, n), drawn(n, 2));

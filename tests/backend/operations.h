@@ -108,8 +108,10 @@ void memory(const Verify& verify, const Sizes& sizes = {}) {
     });
     verify("zero", 0, [&](auto& s) {
         auto* arena = s.in(drawn(n, 1));
-        s.elementwise.zero(s.of(std::vector<ArenaPiece>{{3, n / 2, false}, {n - 2, 1, false}}), 2, arena);
-        return Outputs{{"arena", s.read(arena, n)}};
+        auto* numbers = s.of(std::vector<double>{0.5, 0.25, 0.125});
+        s.elementwise.zero(s.of(std::vector<ArenaPiece>{{3, n / 2, false}, {n - 2, 1, false}}), 2, arena, 2,
+                           numbers);
+        return Outputs{{"arena", s.read(arena, n)}, {"numbers", s.read(numbers, 3)}};
     });
 }
 

@@ -142,8 +142,9 @@ void CpuElementwiseOps<T>::copy(std::size_t count, const T* from, T* to) {
     std::copy_n(from, count, to);
 }
 template <class T>
-void CpuElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
+void CpuElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
     for (int i = 0; i < count; ++i) std::fill_n(arena + pieces[i].offset, pieces[i].count, T(0));
+    std::fill_n(numbers, others, 0.0);
 }
 
 template <class T>

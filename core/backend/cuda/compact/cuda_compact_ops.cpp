@@ -175,7 +175,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
 
     void head_vjp(int R, int V, int d, const std::uint16_t* weight, const CompactHead& head,
                   const std::int32_t* targets, const float* scale, float z, float* losses,
-                  const CompactRows<float>& dx, float* dweight) override {
+                  const CompactRows<float>& dx, const CompactRows<float>& dweight) override {
         if (R == 0) return;
         const int columns = classes(V);
         moves([&] {
@@ -192,10 +192,11 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         const ShortLinear w{head.weight ? head.weight : weight, nullptr};
         input_gradient_to_rows(R, columns, d, head.logits, w, dx);
         // Columns without a class have no weight.
-        std::uint16_t* const product = shorts(Work::Product, area(columns, d));
+        std::uint16_t* const product =
+            dweight.shorts ? dweight.shorts : shorts(Work::Product, area(columns, d));
         library_.multiply(kRounding<F>,
                           {Form::Tn, columns, d, R, {head.logits, columns}, {head.input, d}, {product, d}});
-        eights("widen", area(V, d), Widen<F>{true, product, dweight});
+        if (!dweight.shorts) eights("widen", area(V, d), Widen<F>{true, product, dweight.floats});
     }
 
   private:
@@ -220,7 +221,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         });
         run(name, sum_made_rows_kernel<Make>,
             grid::Shape{{blocks_for(width, 32 * kEight), chunks}, {32 * kColumnWarps}}, R, d, make, partial);
-        add_chunks(ChunkSum<float>{partial, sums, chunks, width, width, kRounding<F>});
+        add_later(ChunkSum::of(partial, sums, chunks, width, width, kRounding<F>));
     }
     /// *factor·dy in 16 bits, and the sums of its rows.
     const std::uint16_t* branch_operand(int R, int d, const float* factor, const float* dy, float* sums) {

@@ -42,25 +42,28 @@ __global__ void column_chunks_kernel(int rows, int d, Term term, T* partial) {
 }
 
 /// Sums of one launch, by value; the blocks of sum i begin at block first[i].
-template <class V>
 struct ChunkSums {
-    static constexpr int most = 96;
-    ChunkSum<V> at[most];
+    static constexpr int most = 64;
+    ChunkSum at[most];
     unsigned first[most];
     int count;
 };
 template <class V>
-__global__ void add_chunks_kernel(ChunkSums<V> all) {
+__device__ inline void add_chunks_of_block(const ChunkSum& s, unsigned block) {
+    const std::size_t column = static_cast<std::size_t>(block) * 32 + threadIdx.x % 32;
+    const V* const partial = static_cast<const V*>(s.partial) + column;
+    const auto chunk = [&](int k, int) { return partial[static_cast<std::size_t>(k) * s.stride]; };
+    V sum = block_column_sum<V>(0, s.chunks, 1, column < s.width ? 0 : 1, chunk);
+    if constexpr (std::is_same_v<V, float>) sum = rounded(s.to, sum);
+    if (threadIdx.x < 32 && column < s.width) static_cast<V*>(s.sums)[column] += sum;
+}
+static __global__ void add_chunks_kernel(ChunkSums all) {
     int i = 0;
     while (i + 1 < all.count && all.first[i + 1] <= blockIdx.x) ++i;
-    const ChunkSum<V> s = all.at[i];
-    const int column = static_cast<int>((blockIdx.x - all.first[i]) * 32 + threadIdx.x % 32);
-    const auto chunk = [&](int k, int c) {
-        return s.partial[static_cast<std::size_t>(k) * s.stride + static_cast<std::size_t>(c)];
-    };
-    V sum = block_column_sum<V>(0, static_cast<int>(s.chunks), static_cast<int>(s.width), column, chunk);
-    if constexpr (std::is_same_v<V, float>) sum = rounded(s.to, sum);
-    if (threadIdx.x < 32 && column < static_cast<int>(s.width)) s.sums[column] += sum;
+    if (all.at[i].wide)
+        add_chunks_of_block<double>(all.at[i], blockIdx.x - all.first[i]);
+    else
+        add_chunks_of_block<float>(all.at[i], blockIdx.x - all.first[i]);
 }
 
 template <class T>
@@ -78,56 +81,43 @@ void* CudaCalls<T>::partial_sums(std::size_t bytes) {
     return memory + std::exchange(sums.used, sums.used + bytes);
 }
 
-/// One launch for as many of the sums as it takes.
-template <class V, class Run>
-void each_launch_of(const std::vector<ChunkSum<V>>& sums, const Run& run) {
+template <class T>
+void CudaCalls<T>::add_chunks(const std::vector<ChunkSum>& sums) {
     for (std::size_t done = 0; done < sums.size();) {
-        ChunkSums<V> some{};
+        ChunkSums some{};
         unsigned blocks = 0;
         Traffic traffic;
-        for (; done < sums.size() && some.count < ChunkSums<V>::most; ++done) {
-            const ChunkSum<V>& sum = sums[done];
-            const double partials = static_cast<double>(sum.chunks) * sum.width,
-                         result = static_cast<double>(sum.width) * sizeof(V);
-            traffic = traffic + Traffic{partials * sizeof(V) + result, result, partials};
+        for (; done < sums.size() && some.count < ChunkSums::most; ++done) {
+            const ChunkSum& sum = sums[done];
+            const double width = static_cast<double>(sum.width), size = static_cast<double>(sum.size());
+            traffic = traffic + Traffic{(sum.chunks + 1) * width * size, width * size, sum.chunks * width};
             some.first[some.count] = blocks;
             some.at[some.count++] = sum;
             blocks += blocks_for(sum.width, 32);
         }
-        run(some, blocks, traffic);
+        moves([&] { return traffic; });
+        run("add_chunks", add_chunks_kernel, grid::Shape{{blocks}, {32 * kColumnWarps}}, some);
     }
 }
 
 template <class T>
 void CudaCalls<T>::finish_delayed() {
-    DelayedSums& sums = context_.sums();
-    const auto add = [&](const auto& some, unsigned blocks, const Traffic& traffic) {
-        using V = std::remove_const_t<std::remove_pointer_t<decltype(some.at[0].partial)>>;
-        moves([&] { return traffic; });
-        run("add_chunks", add_chunks_kernel<V>, grid::Shape{{blocks}, {32 * kColumnWarps}}, some);
-    };
-    each_launch_of(sums.floats, add);
-    each_launch_of(sums.doubles, add);
-    sums.drop();
+    add_chunks(context_.sums().waiting);
+    context_.sums().drop();
 }
 
 template <class T>
-template <class V>
-void CudaCalls<T>::add_chunks(const ChunkSum<V>& sum) {
-    const auto now = [&](const ChunkSums<V>& one, unsigned blocks, const Traffic& traffic) {
-        moves([&] { return traffic; });
-        run("add_chunks", add_chunks_kernel<V>, grid::Shape{{blocks}, {32 * kColumnWarps}}, one);
-    };
-    if (!delays()) return each_launch_of(std::vector{sum}, now);
-    // Of two sums into the same place the earlier is added first.
-    auto& waiting = context_.sums().template of<V>();
-    if (std::any_of(waiting.begin(), waiting.end(), [&](const auto& s) { return s.overlaps(sum); })) {
-        // ... but the partial sums of this one have to stay.
-        const std::size_t used = context_.sums().used;
+void CudaCalls<T>::add_later(const ChunkSum& sum) {
+    if (!delays()) return add_chunks({sum});
+    DelayedSums& sums = context_.sums();
+    // Of two sums into one place the earlier is added first; the partial sums of this one stay in use.
+    if (std::any_of(sums.waiting.begin(), sums.waiting.end(),
+                    [&](const ChunkSum& s) { return s.overlaps(sum); })) {
+        const std::size_t used = sums.used;
         finish_delayed();
-        context_.sums().used = used;
+        sums.used = used;
     }
-    waiting.push_back(sum);
+    sums.waiting.push_back(sum);
 }
 
 template <class T>
@@ -141,7 +131,7 @@ void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* 
     moves([&] { return term.moves() * (static_cast<double>(rows) * d) + Traffic{0, written, 0}; });
     run(name, column_chunks_kernel<T, Term>,
         grid::Shape{{blocks_for(width, 32), chunks}, {32 * kColumnWarps}}, rows, d, term, partial);
-    add_chunks(ChunkSum<T>{partial, sums, chunks, width, width, to});
+    add_later(ChunkSum::of(partial, sums, chunks, width, width, to));
 }
 
 template <class T>
@@ -226,7 +216,7 @@ void CudaCalls<T>::tiled_vjp(Rounding operands, const AttentionShape& shape, int
     const unsigned chunks = tiled.sum_chunks(shape, sequences), width = static_cast<unsigned>(shape.width());
     float* const sums = bias ? partials<float>(static_cast<std::size_t>(chunks) * width) : nullptr;
     tiled.vjp(context_, shape, sequences, directions, scale, tape, dmixed, dqkv, sums);
-    if (bias) add_chunks(ChunkSum<float>{sums, bias, chunks, width, width, operands});
+    if (bias) add_later(ChunkSum::of(sums, bias, chunks, width, width, operands));
 }
 
 /// Partial sums are kept in up to this memory, whose size is that of the pass before.

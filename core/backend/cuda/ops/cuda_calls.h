@@ -39,17 +39,18 @@ class CudaCalls {
     /// rounded.
     template <class Term>
     void add_columns(const char* name, int rows, int d, Term term, T* sums, Rounding to = Rounding::None);
-    /// Memory for the partial sums of one operation, which add_chunks() of that operation reads.
+    /// Memory for the partial sums of one operation, which its add_later() reads.
     void* partial_sums(std::size_t bytes);
     template <class V>
     V* partials(std::size_t count) {
         return static_cast<V*>(partial_sums(count * sizeof(V)));
     }
     /// The chunks' part of a sum, now or by finish_sums().
-    template <class V>
-    void add_chunks(const ChunkSum<V>& sum);
-    /// All delayed sums.
+    void add_later(const ChunkSum& sum);
+    /// All delayed sums, now.
     void finish_delayed();
+    /// In as few launches as take them.
+    void add_chunks(const std::vector<ChunkSum>& sums);
     /// ElementwiseOps::add_squares.
     void add_squares_of(int arrays, std::size_t count, std::size_t stride, const T* x, double* out);
     /// LayerOps::norm_vjp in one launch and sums of chunks, without rounding of dx. dy: rows that L loads;

@@ -35,7 +35,7 @@ class CudaLayerOps final : public LayerOps<T>, private CudaCalls<T> {
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::add_columns;
-    using CudaCalls<T>::add_chunks;
+    using CudaCalls<T>::add_later;
     using CudaCalls<T>::partials;
     using CudaCalls<T>::partial_sums;
     using CudaCalls<T>::work;
@@ -89,7 +89,7 @@ class CudaElementwiseOps final : public ElementwiseOps<T>, private CudaCalls<T> 
     using CudaCalls<T>::run;
     using CudaCalls<T>::each;
     using CudaCalls<T>::add_columns;
-    using CudaCalls<T>::add_chunks;
+    using CudaCalls<T>::add_later;
     using CudaCalls<T>::partials;
     using CudaCalls<T>::finish_delayed;
     using CudaCalls<T>::reduce;

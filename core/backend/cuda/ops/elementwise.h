@@ -125,14 +125,21 @@ struct SoftCapVjp {
     }
     Traffic moves() const { return {2 * sizeof(T), sizeof(T), 4}; }
 };
-/// Of the pieces of an arena.
+/// kBlocksPerPiece blocks for each piece of an arena, the last ones for the numbers.
 template <class T>
-struct Zero {
-    T* arena;
-    NORMSCOPE_SHARED_CODE int constants(bool) const { return 0; }
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i, int) const { arena[i] = T(0); }
-    Traffic moves() const { return {0, sizeof(T), 0}; }
-};
+__global__ void zero_kernel(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
+    const std::size_t stride = static_cast<std::size_t>(gridDim.y) * blockDim.x;
+    const auto clear = [&](auto* from, std::size_t entries) {
+        for (std::size_t i = static_cast<std::size_t>(blockIdx.y) * blockDim.x + threadIdx.x; i < entries;
+             i += stride)
+            from[i] = 0;
+    };
+    const int piece = static_cast<int>(blockIdx.x);
+    if (piece < count)
+        clear(arena + pieces[piece].offset, pieces[piece].count);
+    else
+        clear(numbers, static_cast<std::size_t>(others));
+}
 
 inline std::size_t area(int rows, int columns) {
     return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
@@ -157,9 +164,14 @@ void CudaElementwiseOps<T>::copy(std::size_t count, const T* from, T* to) {
     copy_values(count, from, to);
 }
 template <class T>
-void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena) {
-    if (count > 0) moves([&] { return Zero<T>{arena}.moves() * entries_of(pieces, 0, count); });
-    if (count > 0) run("zero", pieces_kernel<Zero<T>>, blocks_of_pieces(count), pieces, 0, Zero<T>{arena});
+void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
+    if (count == 0 && others == 0) return;
+    grid::Shape shape = blocks_of_pieces(count + 1);
+    moves([&] {
+        return Traffic{
+            0, entries_of(pieces, 0, count) * sizeof(T) + others * static_cast<double>(sizeof(double)), 0};
+    });
+    run("zero", zero_kernel<T>, shape, pieces, count, arena, others, numbers);
 }
 
 template <class T>

@@ -4,7 +4,7 @@
 
 #include "core/backend/cuda/launch/unroll.h"
 #include "core/backend/cuda/launch/warp.h"
-#include "core/backend/cuda/ops/elementwise.h"
+#include "core/backend/cuda/ops/columns.h"
 #include "core/backend/row/cross_entropy.h"
 
 #include <algorithm>
@@ -22,21 +22,6 @@ struct Embed {
         const T token = table[static_cast<std::size_t>(tokens[row]) * d + column];
         x[i] = positions ? token + positions[row % length * d + column] : token;
     }
-};
-
-/// The gradient of each position: over the sequences in order.
-template <class T>
-struct PositionGradient {
-    std::size_t d, length;
-    int sequences;
-    const T* dx;
-    T* dpositions;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t i) const {
-        T sum = dpositions[i];
-        for (int b = 0; b < sequences; ++b) sum += dx[static_cast<std::size_t>(b) * length * d + i];
-        dpositions[i] = sum;
-    }
-    Traffic moves() const { return {(sequences + 1.0) * sizeof(T), sizeof(T), 1.0 * sequences}; }
 };
 
 /// The gradient of a token's row of the table is added chunk by chunk of so many rows, so that a frequent
@@ -193,9 +178,9 @@ void CudaLayerOps<T>::embedding_vjp(int sequences, int length, int d, const std:
         dtable);
     round_pure(area(vocab, d), dtable);
     if (!dpositions) return;
-    each("position_gradient", area(length, d),
-         PositionGradient<T>{static_cast<std::size_t>(d), static_cast<std::size_t>(length), sequences, dx,
-                             dpositions});
+    // A position's gradient is a sum over the sequences.
+    add_later(
+        ChunkSum::of(dx, dpositions, static_cast<unsigned>(sequences), area(length, d), area(length, d)));
     round_pure(area(context, d), dpositions);
 }
 

@@ -173,10 +173,10 @@ void CudaCalls<T>::norm_backward(const NormRows<T>& n, U dy, const T* scale, boo
         centred(n.kind) ? norm_vjp_kernel<L, true, U, To, T> : norm_vjp_kernel<L, false, U, To, T>,
         grid::Shape{{chunks}, {32 * kNormWarps}}, n.rows, n.d, n.x, n.statistics, n.gamma, scale, add, dy, dx,
         branch, partial);
-    if (dgamma) add_chunks(ChunkSum<T>{weights, dgamma, chunks, columns, d});
-    if (dbeta) add_chunks(ChunkSum<T>{weights + d, dbeta, chunks, columns, d});
-    if (squares) add_chunks(ChunkSum<double>{partial.squares, squares, chunks, 1, 1});
-    if (before.sums) add_chunks(ChunkSum<T>{partial.branch, before.sums, chunks, d, d, rounding_});
+    if (dgamma) add_later(ChunkSum::of(weights, dgamma, chunks, columns, d));
+    if (dbeta) add_later(ChunkSum::of(weights + d, dbeta, chunks, columns, d));
+    if (squares) add_later(ChunkSum::of(partial.squares, squares, chunks, 1, 1));
+    if (before.sums) add_later(ChunkSum::of(partial.branch, before.sums, chunks, d, d, rounding_));
 }
 
 template <class T>

@@ -236,7 +236,7 @@ void CudaCalls<T>::add_squares_of(int arrays, std::size_t count, std::size_t str
     });
     run("add_squares", square_chunks_kernel<T>, grid::Shape{{chunks, all}, {kThreads}}, count, chunk, stride,
         x, partial);
-    add_chunks(ChunkSum<double>{partial, out, chunks, all, all});
+    add_later(ChunkSum::of(partial, out, chunks, all, all));
 }
 template <class T>
 void CudaStepOps<T>::add_mean(std::size_t count, const T* x, double divisor, double* sum) {
