@@ -73,14 +73,20 @@ class CompactOps {
     virtual ~CompactOps() = default;
     /// Whether attention of this shape can be computed so.
     virtual bool takes(const AttentionShape& shape) const = 0;
-    /// The weights' copy that products read; count is a multiple of kRow.
-    virtual void prepare(std::size_t count, const T* weights, std::uint16_t* to) = 0;
+    /// The weights' copy that products read; count is a multiple of kRow. And ElementwiseOps::zero.
+    virtual void prepare(std::size_t count, const T* weights, std::uint16_t* to, const ArenaPiece* pieces,
+                         int piece_count, T* arena, int others, double* numbers) = 0;
 
     /// LayerOps::norm_forward with the result as the operand of a product.
     virtual void norm_forward(const NormRows<T>&, const T* eps, const T* scale, std::uint16_t* y) = 0;
     /// LayerOps::residual_norm with f or y in 16 bits, or both.
     virtual void residual_norm(const NormRows<T>&, const T* eps, const T* scale, const T* a, const T* x,
-                               const T* b, const CompactRows<const T>& f, T* z, const CompactRows<T>& y) = 0;
+                               const T* b, const CompactRows<const T>& f, T* z, const CompactRows<T>& y,
+                               double* squares) = 0;
+    /// LayerOps::embedding_norm.
+    virtual void embedding_norm(int sequences, int length, const std::int32_t* tokens, const T* table,
+                                const T* positions, T* x, const NormRows<T>&, const T* eps, const T* scale,
+                                std::uint16_t* y, double* squares) = 0;
     /// LayerOps::norm_vjp with dy, or before.rows, or both, in 16 bits.
     virtual void norm_vjp(const NormRows<T>&, const CompactRows<const T>& dy, const T* scale, bool add, T* dx,
                           T* dgamma, T* dbeta, double* squares, const BranchGradient<T>& before) = 0;

@@ -21,6 +21,20 @@ namespace normscope {
 // The pieces first … end − 1 of an array of pieces are one call's: what it gives for a piece does not depend
 // on the others. Pointers may be null only where stated.
 
+/// A step's last losses, [count]; their mean over `divisor` is added to the report's loss.
+template <class T>
+struct StepLosses {
+    std::size_t count;
+    const T* losses;
+    double divisor;
+};
+/// *norm = √(Σ squares) / *divisor of the gradient's pieces, [count]; divisor may be null.
+struct GradientSquares {
+    int count;
+    const double *squares, *divisor;
+    double* norm;
+};
+
 template <class T>
 class StepOps {
   public:

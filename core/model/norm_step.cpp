@@ -43,16 +43,18 @@ void apply_norm(const Pass<T>& p, const NormStep<T>& norm) {
 
 template <class T>
 void residual_sum(const Pass<T>& p, int R, const T* a, const T* x, const T* b, const CompactRows<const T>& f,
-                  T* z, const NormStep<T>* norm) {
+                  T* z, const NormStep<T>* norm, double* squares) {
     const std::size_t count = static_cast<std::size_t>(R) * p.spec.d_model;
     if (norm && (f.shorts || norm->to.shorts))
-        p.compact->residual_norm(norm->rows, norm->eps, norm->scale, a, x, b, f, z, norm->to);
+        p.compact->residual_norm(norm->rows, norm->eps, norm->scale, a, x, b, f, z, norm->to, squares);
     else if (norm)
-        p.layers.residual_norm(norm->rows, norm->eps, norm->scale, a, x, b, f.floats, z, norm->to.floats);
+        p.layers.residual_norm(norm->rows, norm->eps, norm->scale, a, x, b, f.floats, z, norm->to.floats,
+                               squares);
     else if (f.shorts)
         p.compact->axpby(count, a, x, b, f.shorts, z);
     else
         p.elementwise.axpby(count, a, x, b, f.floats, z);
+    if (!norm && squares) p.elementwise.add_squares(1, count, 0, z, squares);
 }
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                    \
@@ -61,7 +63,7 @@ void residual_sum(const Pass<T>& p, int R, const T* a, const T* x, const T* b, c
     template std::optional<NormStep<T>> final_norm(const Pass<T>&, Shard, const Tape<T>&);          \
     template void apply_norm(const Pass<T>&, const NormStep<T>&);                                   \
     template void residual_sum(const Pass<T>&, int, const T*, const T*, const T*,                   \
-                               const CompactRows<const T>&, T*, const NormStep<T>*);
+                               const CompactRows<const T>&, T*, const NormStep<T>*, double*);
 NORMSCOPE_INSTANTIATE(float)
 NORMSCOPE_INSTANTIATE(double)
 #undef NORMSCOPE_INSTANTIATE

@@ -29,9 +29,10 @@ std::optional<NormStep<T>> final_norm(const Pass<T>&, Shard, const Tape<T>&);
 template <class T>
 void apply_norm(const Pass<T>&, const NormStep<T>&);
 
-/// z = a·x + b·f, rows [R, d], and the norm of z unless that is null. f: in one of its two places.
+/// z = a·x + b·f, rows [R, d], the norm of z unless that is null, and *squares += Σ z² unless null. f: in one
+/// of its two places.
 template <class T>
 void residual_sum(const Pass<T>&, int R, const T* a, const T* x, const T* b, const CompactRows<const T>& f,
-                  T* z, const NormStep<T>* norm);
+                  T* z, const NormStep<T>* norm, double* squares);
 
 }  // namespace normscope

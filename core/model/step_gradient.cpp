@@ -46,18 +46,25 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
     if (compact) {
         scratch.short_weights.resize(*device_, table_.size());
         scratch.short_gradients.resize(*device_, table_.size());
-        compact_ops->prepare(table_.size(), parameters_.data(), scratch.short_weights.data());
     }
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         thread_local Tape<T> tape;  // its arrays are in the worker's scratch memory
         Pass<T> p = pass(scratch.transposed, scratch.coefficients);
         p.fresh_gradients = gradients.fresh;
+        // What the shard adds to, where its gradients are fresh.
+        T* const arena = gradients.shards[static_cast<std::size_t>(i)].data();
+        double* const squares = squares_of(gradients, i);
+        const int sums = gradients.fresh ? static_cast<int>(sums_.size()) : 0,
+                  numbers = gradients.fresh ? 2 * (static_cast<int>(rules_.size()) + 1) : 0;
         if (compact) {
+            compact_ops->prepare(table_.size(), parameters_.data(), scratch.short_weights.data(),
+                                 sums_.data(), sums, arena, numbers, squares);
             p.compact = ops().compact;
             p.short_weights = scratch.short_weights.data();
             p.short_gradients = scratch.short_gradients.data();
+        } else if (gradients.fresh) {
+            p.elementwise.zero(sums_.data(), sums, arena, numbers, squares);
         }
-        if (gradients.fresh) clear_sums(p, i, gradients);
         const Shard all = shard(i, batch.sequences);
         const int most = std::max(1, p.layers.step_rows() / batch.length);
         for (int done = 0; done < all.sequences; done += most) {
@@ -70,12 +77,13 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
                                        batch.length};
             tape.reserve_scratch(*device_, spec_, rules_, rows.sequences, batch.length, contents);
             tape.losses = scratch.losses.data() + first;
-            shard_forward(p, piece, rows, tape);
+            p.elementwise.delay_sums();
+            shard_forward(p, piece, rows, tape, squares);
             shard_backward(p, piece, rows, tape, i, gradients, token_factor, nullptr, nullptr);
+            p.elementwise.finish_sums();
             if (contents.compact.sublayers)
                 p.compact->add_gradients(short_matrices.data(), static_cast<int>(short_matrices.size()),
-                                         p.fresh_gradients, p.short_gradients,
-                                         gradients.shards[static_cast<std::size_t>(i)].data());
+                                         p.fresh_gradients, p.short_gradients, arena);
             p.fresh_gradients = false;
         }
     });

@@ -35,7 +35,7 @@ const T* channels(const Pass<T>& pass, const SublayerOffsets& at) {
 
 template <class T>
 void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, Shard shard,
-                      const Tape<T>& tape, bool begun, const NormStep<T>* next_norm) {
+                      const Tape<T>& tape, bool begun, const NormStep<T>* next_norm, double* squares) {
     const int n = tape.length, d = pass.spec.d_model, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n, first = row * d;
     const std::size_t count = static_cast<std::size_t>(R) * d;
@@ -112,9 +112,12 @@ void sublayer_forward(const Pass<T>& pass, int index, const SublayerRule& rule, 
                   CompactRows<T>{before_gate, nullptr}};
     else if (next_norm && z == next)
         of_sum = *next_norm;
-    residual_sum(pass, R, &c->shortcut, stream, &c->branch, {y, short_f}, z, of_sum ? &*of_sum : nullptr);
+    residual_sum(pass, R, &c->shortcut, stream, &c->branch, {y, short_f}, z, of_sum ? &*of_sum : nullptr,
+                 z == next ? squares : nullptr);
     if (gate.at(GateSite::Output)) ops.scale(count, &c->gate, before_gate, next);
-    if (next_norm && (rule.post || z != next)) apply_norm(pass, *next_norm);
+    if (z == next) return;
+    if (next_norm) apply_norm(pass, *next_norm);
+    if (squares) ops.add_squares(1, count, 0, next, squares);
 }
 
 template <class T>
@@ -319,7 +322,7 @@ void sublayer_tangent(const Pass<T>& pass, int index, const SublayerRule& rule, 
 
 #define NORMSCOPE_INSTANTIATE(T)                                                                             \
     template void sublayer_forward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&, bool, \
-                                      const NormStep<T>*);                                                   \
+                                      const NormStep<T>*, double*);                                          \
     template BranchGradient<T> branch_gradient<T>(const Pass<T>&, int, const SublayerRule&, Shard,           \
                                                   const Tape<T>&, T*);                                       \
     template bool sublayer_backward<T>(const Pass<T>&, int, const SublayerRule&, Shard, const Tape<T>&,      \

@@ -39,10 +39,11 @@ struct BackwardLinks {
 };
 
 /// tape.hidden[index] -> tape.hidden[index + 1] on the shard's rows. begun: its first norm is computed.
-/// next: a norm of the result that is computed with it, or null.
+/// next: a norm of the result that is computed with it, or null. *squares, unless null, += Σ of the result's
+/// squares.
 template <class T>
 void sublayer_forward(const Pass<T>&, int index, const SublayerRule&, Shard, const Tape<T>&,
-                      bool begun = false, const NormStep<T>* next = nullptr);
+                      bool begun = false, const NormStep<T>* next = nullptr, double* squares = nullptr);
 
 /// gradient: [directions, R, d] of the shard, ∂/∂h_{index+1} on entry, ∂/∂h_{index} on return. Adds parameter
 /// gradients to `gradients` unless null; with more than one direction that, the noted gradients and `links`

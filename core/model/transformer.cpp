@@ -212,27 +212,35 @@ void Transformer<T>::prepare(Coefficients<T>& to, Buffer<T>& transposed, ThreadP
 }
 
 template <class T>
-void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard,
-                           const Tape<T>& tape) const {
-    const int d = spec_.d_model, n = batch.length;
+void Transformer<T>::embed(const Pass<T>& p, const DeviceBatch<T>& batch, Shard shard, const Tape<T>& tape,
+                           const NormStep<T>* first, double* squares) const {
+    const int d = spec_.d_model, n = batch.length, R = shard.sequences * n;
     const std::size_t row = static_cast<std::size_t>(shard.first_sequence) * n;
+    const std::size_t count = static_cast<std::size_t>(R) * d;
     T* x = tape.embedded + row * d;
+    if (first && !spec_.of_images() && spec_.embedding_scale == 1 && !table_.embedding_norm.present()) {
+        const auto embedding_norm = [&](auto& ops, auto* to) {
+            ops.embedding_norm(shard.sequences, n, batch.tokens + row, p.at(table_.tok_emb),
+                               p.at(table_.pos_emb), x, first->rows, first->eps, first->scale, to, squares);
+        };
+        return first->to.shorts ? embedding_norm(*p.compact, first->to.shorts)
+                                : embedding_norm(p.layers, first->to.floats);
+    }
     p.layers.embedding_forward(shard.sequences, n, d, batch.tokens + row, p.at(table_.tok_emb),
                                p.at(table_.pos_emb), x);
     if (spec_.of_images()) {
-        const int R = shard.sequences * n, width = spec_.image.patch_width();
-        const std::size_t count = static_cast<std::size_t>(R) * d;
+        const int width = spec_.image.patch_width();
         T* projected = device_->scratch_of<T>(kPatchEmbedding, count);
         p.layers.linear(R, d, width, batch.patches + row * width, p.linear(table_.patch_emb), projected);
         p.elementwise.axpby(count, nullptr, x, nullptr, projected, x);
     }
-    if (spec_.embedding_scale != 1)
-        p.elementwise.scale(static_cast<std::size_t>(shard.sequences * n) * d, &p.whole->embedding_scale, x,
-                            x);
-    if (!table_.embedding_norm.present()) return;
-    p.layers.norm_forward(
-        p.norm(table_.embedding_norm, shard.sequences * n, x, tape.embedding_statistics.from(row)),
-        p.eps_at(NormSite::Place::Embedding), nullptr, tape.hidden.front() + row * d);
+    if (spec_.embedding_scale != 1) p.elementwise.scale(count, &p.whole->embedding_scale, x, x);
+    T* const state = tape.hidden.front() + row * d;
+    if (table_.embedding_norm.present())
+        p.layers.norm_forward(p.norm(table_.embedding_norm, R, x, tape.embedding_statistics.from(row)),
+                              p.eps_at(NormSite::Place::Embedding), nullptr, state);
+    if (first) apply_norm(p, *first);
+    if (squares) p.elementwise.add_squares(1, count, 0, state, squares);
 }
 
 template <class T>
@@ -274,14 +282,20 @@ void Transformer<T>::check(const Batch& batch) const {
 
 template <class T>
 void Transformer<T>::shard_forward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard rows,
-                                   const Tape<T>& tape) const {
-    embed(p, batch, rows, tape);
+                                   const Tape<T>& tape, double* squares) const {
     const int all = static_cast<int>(rules_.size());
+    // What computes a hidden state also computes its first norm.
+    const auto norm_of = [&](int k) {
+        return k < all ? first_norm(p, k, rules_[static_cast<std::size_t>(k)], rows, tape)
+                       : final_norm(p, rows, tape);
+    };
+    auto norm = norm_of(0);
+    embed(p, batch, rows, tape, norm ? &*norm : nullptr, squares);
     for (int k = 0; k < all; ++k) {
-        const auto rule = rules_.begin() + k;
-        const auto next = k + 1 < all ? first_norm(p, k + 1, rule[1], rows, tape) : final_norm(p, rows, tape);
-        const bool begun = k > 0 && first_norm(p, k, *rule, rows, tape);
-        sublayer_forward(p, k, *rule, rows, tape, begun, next ? &*next : nullptr);
+        const bool begun = norm.has_value();
+        norm = norm_of(k + 1);
+        sublayer_forward(p, k, rules_[static_cast<std::size_t>(k)], rows, tape, begun,
+                         norm ? &*norm : nullptr, squares ? squares + k + 1 : nullptr);
     }
     head_forward(p, rows, tape);
 }
@@ -408,13 +422,6 @@ void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
 }
 
 template <class T>
-void Transformer<T>::clear_sums(const Pass<T>& p, int index, Gradients<T>& gradients) const {
-    const auto at = static_cast<std::size_t>(index), squares = 2 * (rules_.size() + 1);
-    p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()), gradients.shards[at].data(),
-                       static_cast<int>(squares), gradients.hidden_squares.data() + at * squares);
-}
-
-template <class T>
 void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batch, Shard rows,
                                     const Tape<T>& tape, int index, Gradients<T>& gradients,
                                     const T* token_factor, const NormOutputGradients<T>* noted,
@@ -424,15 +431,11 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batc
     const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
     T* into = gradients.shards[at].data();
     T* gradient = device_->scratch_of<T>(kHiddenGradient, count);
-    double* const squares = gradients.hidden_squares.data() + at * 2 * states;
     // In float64, since the square of a gradient that vanished is below float32's smallest value.
-    double* const gradient_squares = squares + states;
+    double* const gradient_squares = squares_of(gradients, index) + states;
     const auto note = [&](std::size_t k) {
         if (record) p.elementwise.copy(count, gradient, record->hidden[k].data() + first);
     };
-    p.elementwise.delay_sums();
-    p.elementwise.add_squares(static_cast<int>(states), count, tape.hidden_stride(), tape.hidden[0] + first,
-                              squares);
     // What computes ∂/∂h_k, k from 2D down, also computes the gradient at the map before.
     const auto links = [&](std::size_t k, bool begun) {
         BackwardLinks<T> of{gradient_squares + k, begun, {}};
@@ -450,7 +453,6 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batc
         note(k);
     }
     embed_backward(p, batch, rows, tape, gradient, into, record);
-    p.elementwise.finish_sums();
 }
 
 template <class T>
@@ -473,21 +475,33 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
                                                        : to.post) = record->norm_output[i].data();
         }
     }
+    const int states = static_cast<int>(rules_.size()) + 1;
     const T scale = factor / static_cast<T>(batch.counted());
     gradients.loss_gradient.upload(*device_, &scale, 1);
     const DeviceBatch<T> on_device = gradients.batch.upload(*device_, batch, ops().layers);
     device_->run(pool, device_->shards(batch.sequences), [&](int i) {
         Pass<T> p = pass(tape.transposed, tape.coefficients);
         p.fresh_gradients = gradients.fresh;
-        if (gradients.fresh) clear_sums(p, i, gradients);
-        shard_backward(p, on_device, shard(i, batch.sequences), tape, i, gradients,
-                       gradients.loss_gradient.data(), noted.data(), record);
+        if (gradients.fresh)
+            p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
+                               gradients.shards[static_cast<std::size_t>(i)].data(), 2 * states,
+                               squares_of(gradients, i));
+        const Shard rows = shard(i, batch.sequences);
+        const std::size_t row = static_cast<std::size_t>(spec_.d_model) * batch.length,
+                          first = static_cast<std::size_t>(rows.first_sequence) * row,
+                          count = static_cast<std::size_t>(rows.sequences) * row;
+        p.elementwise.delay_sums();
+        p.elementwise.add_squares(states, count, tape.hidden_stride(), tape.hidden[0] + first,
+                                  squares_of(gradients, i));
+        shard_backward(p, on_device, rows, tape, i, gradients, gradients.loss_gradient.data(), noted.data(),
+                       record);
+        p.elementwise.finish_sums();
     });
     gradients.fresh = false;
 }
 
 template <class T>
-void Transformer<T>::sum_shards(Gradients<T>& gradients, ThreadPool& pool, const double* divisor) const {
+void Transformer<T>::sum_shards(Gradients<T>& gradients, ThreadPool& pool) const {
     const int pieces = static_cast<int>(pieces_.size());
     gradients.piece_squares.resize(*device_, pieces_.size());
     gradients.norm.resize(*device_, 1);
@@ -498,12 +512,13 @@ void Transformer<T>::sum_shards(Gradients<T>& gradients, ThreadPool& pool, const
         step.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
                         gradients.total().data(), gradients.piece_squares.data());
     });
-    step.norm_of_squares(pieces, gradients.piece_squares.data(), divisor, gradients.norm.data());
 }
 
 template <class T>
 double Transformer<T>::reduce(Gradients<T>& gradients, ThreadPool& pool) const {
     sum_shards(gradients, pool);
+    device_->step_ops<T>().norm_of_squares(static_cast<int>(pieces_.size()), gradients.piece_squares.data(),
+                                           nullptr, gradients.norm.data());
     return HostView<double>(gradients.norm)[0];
 }
 

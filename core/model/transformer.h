@@ -26,7 +26,7 @@ struct Gradients {
     /// [shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in
     /// float64 (gradient_ratio.h reads them).
     Buffer<double> hidden_squares;
-    Buffer<double> norm;           ///< one: ‖total‖₂ after sum_shards()
+    Buffer<double> norm;           ///< one: ‖total‖₂
     Buffer<double> piece_squares;  ///< of sum_shards()
     Buffer<T> loss_gradient;       ///< one: the factor of a token's cross-entropy
     BatchBuffer<T> batch;
@@ -142,9 +142,8 @@ class Transformer {
                     ThreadPool&) const;
     void clear(Gradients<T>&, int sequences) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the
-    /// optimizer; and ‖total‖₂, summed in float64 and divided by *divisor (of the device; null: 1), into
-    /// Gradients::norm.
-    void sum_shards(Gradients<T>&, ThreadPool&, const double* divisor = nullptr) const;
+    /// optimizer; and the squares of its pieces into Gradients::piece_squares.
+    void sum_shards(Gradients<T>&, ThreadPool&) const;
     /// The same, and ‖total‖₂ on the host.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
@@ -187,23 +186,28 @@ class Transformer {
     /// Before a pass: its coefficients and transposed weights.
     void prepare(Coefficients<T>&, Buffer<T>& transposed, ThreadPool&) const;
     void check(const Batch&) const;
-    /// `batch` begins where the tape does.
-    void shard_forward(const Pass<T>&, const DeviceBatch<T>& batch, Shard, const Tape<T>&) const;
+    /// `batch` begins where the tape does. squares [2D + 1], unless null, += Σ h² of each hidden state.
+    void shard_forward(const Pass<T>&, const DeviceBatch<T>& batch, Shard, const Tape<T>&,
+                       double* squares = nullptr) const;
     /// Whether the head's gradient is computed in 16 bits with those of the blocks' matrices: a head of its
     /// own without columns that have no class.
     bool has_short_head_gradient(const CompactParts& parts) const {
         return parts.sublayers && parts.head && table_.head != table_.tok_emb &&
                CompactOps<T>::classes(spec_.vocab) == spec_.vocab;
     }
-    /// What the shard `index` adds to, where its gradients are fresh.
-    void clear_sums(const Pass<T>&, int index, Gradients<T>&) const;
+    /// Gradients::hidden_squares of a shard: of the hidden states, then of their gradients, [2D + 1] each.
+    double* squares_of(Gradients<T>& gradients, int index) const {
+        return gradients.hidden_squares.data() + static_cast<std::size_t>(index) * 2 * (rules_.size() + 1);
+    }
     /// Adds into the gradients of the shard `index`; `noted` [2D] and `record` may be null.
     void shard_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, int index,
                         Gradients<T>&, const T* token_factor, const NormOutputGradients<T>* noted,
                         BackwardRecord<T>* record) const;
     void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
     Shard shard(int index, int sequences) const;
-    void embed(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&) const;
+    /// hidden[0] and, unless null, its squares; `first`, unless null, is a norm of it that is computed too.
+    void embed(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, const NormStep<T>* first,
+               double* squares) const;
     void head_forward(const Pass<T>&, Shard, const Tape<T>&) const;
     /// Gradient at the last hidden state of *scale·Σ losses, and the losses. True: links.before is computed.
     bool head_backward(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, const T* scale,

@@ -123,19 +123,21 @@ TrainableNorm<T>::TrainableNorm(const ParameterTable& table, Device& device) : d
 }
 
 template <class T>
-void TrainableNorm<T>::measure(const T* gradients, double* norm, ThreadPool& pool) {
+GradientSquares TrainableNorm<T>::squares(const T* gradients, double* norm, ThreadPool& pool) {
     StepOps<T>& ops = device_.step_ops<T>();
     const int count = static_cast<int>(tensors_.size());
     device_.run_ranges(pool, count, [&](int first, int end) {
         ops.piece_squares(tensors_.data(), first, end, gradients, squares_.data());
     });
-    ops.norm_of_squares(count, squares_.data(), nullptr, norm);
+    return {count, squares_.data(), nullptr, norm};
 }
 
 template <class T>
 double gradient_norm(const ParameterTable& table, const T* gradients, ThreadPool& pool, Device& device) {
     Buffer<double> norm(device, 1);
-    TrainableNorm<T>(table, device).measure(gradients, norm.data(), pool);
+    TrainableNorm<T> trained(table, device);
+    const GradientSquares of = trained.squares(gradients, norm.data(), pool);
+    device.step_ops<T>().norm_of_squares(of.count, of.squares, of.divisor, of.norm);
     return HostView<double>(norm)[0];
 }
 

@@ -67,8 +67,9 @@ template <class T>
 class TrainableNorm {
   public:
     TrainableNorm(const ParameterTable& table, Device& device);
-    /// Both of the device.
-    void measure(const T* gradients, double* norm, ThreadPool&);
+    /// The squares of the trained tensors' gradients, and where their norm goes; all of the device. They are
+    /// valid until the next call.
+    GradientSquares squares(const T* gradients, double* norm, ThreadPool&);
 
   private:
     Device& device_;

@@ -155,17 +155,18 @@ void Trainer<T>::upload_inputs(StepNumbers& now) {
 }
 
 template <class T>
-void Trainer<T>::reduce_gradients(ThreadPool& pool) {
+GradientSquares Trainer<T>::reduce_gradients(ThreadPool& pool) {
+    model_.sum_shards(gradients_, pool);
+    double* const norm = gradients_.norm.data();
+    const GradientSquares all{static_cast<int>(gradients_.piece_squares.size()),
+                              gradients_.piece_squares.data(),
+                              rule_.scales_loss ? &report_.data()->loss_scale : nullptr, norm};
     if (rule_.scales_loss) {
-        model_.sum_shards(gradients_, pool, &report_.data()->loss_scale);
         auto& total = gradients_.total();
         model_.device().template pass_ops<T>().elementwise.scale(total.size(), &loss_factors_.data()->unscale,
                                                                  total.data(), total.data());
-    } else {
-        model_.sum_shards(gradients_, pool);
     }
-    if (model_.table().has_frozen())
-        trainable_norm_.measure(gradients_.total().data(), gradients_.norm.data(), pool);
+    return model_.table().has_frozen() ? trainable_norm_.squares(gradients_.total().data(), norm, pool) : all;
 }
 
 template <class T>
@@ -174,16 +175,22 @@ void Trainer<T>::device_step(ThreadPool& pool) {
     const std::int64_t losses = scratch_.counted;
     ops.begin_step(rule_, train_.accumulate, losses, control_.data(), loss_factors_.data(), report_.data());
     model_.clear(gradients_, train_.batch);
+    // The mean over all rows, times what share of them has a loss.
+    const auto losses_of_batch = [&]() -> StepLosses<T> {
+        const std::size_t rows = scratch_.losses.size();
+        return {rows, scratch_.losses.data(),
+                train_.accumulate * (static_cast<double>(losses) / static_cast<double>(rows))};
+    };
     for (int micro = 0; micro < train_.accumulate; ++micro) {
+        if (micro > 0) {
+            const StepLosses<T> before = losses_of_batch();
+            ops.add_mean(before.count, before.losses, before.divisor, &report_.data()->loss);
+        }
         model_.accumulate(static_cast<std::size_t>(micro), &loss_factors_.data()->token, gradients_, scratch_,
                           pool);
-        // The mean over all rows, times what share of them has a loss.
-        const auto rows = static_cast<double>(scratch_.losses.size());
-        ops.add_mean(scratch_.losses.size(), scratch_.losses.data(),
-                     train_.accumulate * (static_cast<double>(losses) / rows), &report_.data()->loss);
     }
-    reduce_gradients(pool);
-    ops.finalize_step(rule_, step_knobs_.data(), gradients_.norm.data(), control_.data(), report_.data(),
+    const GradientSquares squares = reduce_gradients(pool);
+    ops.finalize_step(rule_, step_knobs_.data(), losses_of_batch(), squares, control_.data(), report_.data(),
                       numbers_.data(), clip_factor_.data());
     T* gradient = gradients_.total().data();
     gate_clip_.apply(model_.spec().gpas.clip, clip_factor_.data(), gradient);

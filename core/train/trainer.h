@@ -162,7 +162,7 @@ class Trainer {
     /// device_step(), launched as a graph where the device has captured it.
     void run_step(ThreadPool&);
     /// Sums the shards' gradients, without the loss scale, and their norm.
-    void reduce_gradients(ThreadPool&);
+    GradientSquares reduce_gradients(ThreadPool&);
     /// Copies the updated weights to the model.
     void publish_weights();
     /// The first non-finite value of the last step.

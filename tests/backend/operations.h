@@ -194,6 +194,12 @@ void columns(const Verify& verify, const Sizes& sizes = {}) {
         });
 }
 
+inline std::vector<std::int32_t> drawn_tokens(int rows) {
+    std::vector<std::int32_t> tokens;
+    for (int i = 0; i < rows; ++i) tokens.push_back(i * i * 3 % 5);
+    return tokens;
+}
+
 /// full: with β, a scale, added to dx; else without, dx in place of dy.
 template <class Verify>
 void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = {}) {
@@ -242,13 +248,39 @@ void norms(const Verify& verify, NormKind kind, bool full, const Sizes& sizes = 
         auto* y = s.out(n);
         s.layers.residual_norm(rows, s.scalar_in(1e-3), full ? s.scalar_in(0.5) : nullptr,
                                full ? s.scalar_in(0.75) : nullptr, full ? z : s.in(drawn(n, 1)),
-                               s.scalar_in(-1.25), full ? s.in(drawn(n, 1)) : z, z, y);
+                               s.scalar_in(-1.25), full ? s.in(drawn(n, 1)) : z, z, y, nullptr);
         return Outputs{{"z", s.read(z, n)},
                        {"y", s.read(y, n)},
                        {"mean", s.read(rows.statistics.mean, R)},
                        {"rstd", s.read(rows.statistics.rstd, R)}};
     });
-    // A rounding of dx counts twice in its square.
+    verify("embedding_norm", Allowed(8, 2), [&](auto& s) {
+        auto rows = rows_of(s);
+        auto* x = s.out(n);
+        rows.x = x;
+        auto* y = s.out(n);
+        s.layers.embedding_norm(sizes.sequences, sizes.tokens, s.of(drawn_tokens(R)),
+                                s.in(drawn(area(5, d), 1)),
+                                full ? s.in(drawn(area(sizes.tokens, d), 4)) : nullptr, x, rows,
+                                s.scalar_in(1e-3), full ? s.scalar_in(0.5) : nullptr, y, nullptr);
+        return Outputs{{"x", s.read(x, n)},
+                       {"y", s.read(y, n)},
+                       {"mean", s.read(rows.statistics.mean, R)},
+                       {"rstd", s.read(rows.statistics.rstd, R)}};
+    });
+    // A rounding counts twice in a square.
+    verify("squares of norms", Allowed(16, 2), [&](auto& s) {
+        auto rows = rows_of(s);
+        auto* x = s.out(n);
+        rows.x = x;
+        auto* squares = s.of(std::vector<double>{0.5, 0.25});
+        s.layers.embedding_norm(sizes.sequences, sizes.tokens, s.of(drawn_tokens(R)),
+                                s.in(drawn(area(5, d), 1)), nullptr, x, rows, s.scalar_in(1e-3), nullptr,
+                                s.out(n), squares);
+        s.layers.residual_norm(rows, s.scalar_in(1e-3), nullptr, nullptr, s.in(drawn(n, 2)), nullptr,
+                               s.in(drawn(n, 3)), x, s.out(n), squares + 1);
+        return Outputs{{"squares", s.read(squares, 2)}};
+    });
     for (const bool parameters : {false, true})
         verify("norm_vjp", Allowed(16, 2), [&](auto& s) {
             const auto rows = rows_of(s);
@@ -500,8 +532,12 @@ void step_control(const Verify& verify) {
                         auto* knobs = s.of(std::vector<StepKnobs>{{0.01, 0.1, clip}});
                         s.step.begin_step(rule, 3, 7, control, factors, report);
                         auto* value = s.in(std::vector<double>{loss});
-                        s.step.add_mean(1, value, 1, &report->loss);
-                        s.step.finalize_step(rule, knobs, s.number(norm), control, report, numbers, factor);
+                        // Two pieces; the norm is `norm`.
+                        auto* squares =
+                            s.of(std::vector<double>{norm * norm * 0.36 * 4, norm * norm * 0.64 * 4});
+                        auto* root = s.number(0);
+                        s.step.finalize_step(rule, knobs, {1, value, 1}, {2, squares, s.number(2), root},
+                                             control, report, numbers, factor);
                         const auto f = s.values(factors, 1)[0];
                         const auto r = s.values(report, 1)[0];
                         const auto c = s.values(control, 1)[0];
@@ -515,6 +551,7 @@ void step_control(const Verify& verify) {
                                          double(c.watch.above), double(c.watch.seen), double(c.stopped)}},
                                        {"event", {double(r.event)}},
                                        {"numbers", s.read(&numbers->lr, 7)},
+                                       {"root", s.read(root, 1)},
                                        {"clip", s.read(factor, 1)}};
                     });
 }

@@ -28,6 +28,13 @@ class Translator {
     const StepRule& operator()(const StepRule& rule) const { return rule; }
     const PassRule& operator()(const PassRule& rule) const { return rule; }
     template <class T>
+    StepLosses<T> operator()(const StepLosses<T>& l) const {
+        return {l.count, (*this)(l.losses), l.divisor};
+    }
+    GradientSquares operator()(const GradientSquares& s) const {
+        return {s.count, (*this)(s.squares), (*this)(s.divisor), (*this)(s.norm)};
+    }
+    template <class T>
     NormStatistics<T> operator()(const NormStatistics<T>& s) const {
         return {(*this)(s.mean), (*this)(s.rstd)};
     }

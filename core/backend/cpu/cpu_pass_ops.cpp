@@ -58,10 +58,20 @@ void CpuLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* s
 }
 template <class T>
 void CpuLayerOps<T>::residual_norm(const NormRows<T>& n, const T* eps, const T* scale, const T* a, const T* x,
-                                   const T* b, const T* f, T* z, T* y) {
+                                   const T* b, const T* f, T* z, T* y, double* squares) {
     const std::size_t count = static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(n.d);
     kernels_.rows.axpby(count, value(a), x, value(b), f, z);
     norm_forward(n, eps, scale, y);
+    if (squares) *squares += kernels_.rows.dot(count, z, z);
+}
+template <class T>
+void CpuLayerOps<T>::embedding_norm(int sequences, int length, const std::int32_t* tokens, const T* table,
+                                    const T* positions, T* x, const NormRows<T>& n, const T* eps,
+                                    const T* scale, T* y, double* squares) {
+    embedding_forward(sequences, length, n.d, tokens, table, positions, x);
+    norm_forward(n, eps, scale, y);
+    const std::size_t count = static_cast<std::size_t>(n.rows) * static_cast<std::size_t>(n.d);
+    if (squares) *squares += kernels_.rows.dot(count, x, x);
 }
 template <class T>
 void CpuLayerOps<T>::norm_vjp(const NormRows<T>& n, const T* dy, const T* scale, bool add, T* dx, T* dgamma,

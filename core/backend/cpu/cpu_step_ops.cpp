@@ -49,10 +49,12 @@ void CpuStepOps<T>::add_mean(std::size_t count, const T* x, double divisor, doub
     *sum += std::accumulate(x, x + count, 0.0) / static_cast<double>(count) / divisor;
 }
 template <class T>
-void CpuStepOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
-                                  StepControl* control, StepReport* report, OptimizerNumbers* numbers,
-                                  double* clip) {
-    normscope::finalize_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
+void CpuStepOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const StepLosses<T>& losses,
+                                  const GradientSquares& squares, StepControl* control, StepReport* report,
+                                  OptimizerNumbers* numbers, double* clip) {
+    add_mean(losses.count, losses.losses, losses.divisor, &report->loss);
+    norm_of_squares(squares.count, squares.squares, squares.divisor, squares.norm);
+    normscope::finalize_step(rule, *knobs, *squares.norm, *control, *report, *numbers, *clip);
 }
 
 template <class T>

@@ -23,8 +23,16 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     bool takes(const AttentionShape& s) const override {
         return s.qk_norm == QkNorm::Off && s.head_width <= kTiledHead;
     }
-    void prepare(std::size_t count, const float* weights, std::uint16_t* to) override {
-        eights("weights", count, Narrow<F>{nullptr, weights, to});
+    void prepare(std::size_t count, const float* weights, std::uint16_t* to, const ArenaPiece* pieces,
+                 int piece_count, float* arena, int others, double* numbers) override {
+        const unsigned blocks = blocks_for(count / kEight, kThreads),
+                       more = piece_count + others > 0 ? static_cast<unsigned>(piece_count + 1) : 0;
+        moves([&] {
+            return Traffic{4.0, 2, 0} * static_cast<double>(count) +
+                   zero_traffic<float>(pieces, piece_count, others);
+        });
+        run("prepare", prepare_kernel<F>, grid::Shape{{blocks + more * kBlocksPerPiece}, {kThreads}}, blocks,
+            count / kEight, Narrow<F>{nullptr, weights, to}, pieces, piece_count, arena, others, numbers);
     }
 
     void norm_forward(const NormRows<float>& n, const float* eps, const float* scale,
@@ -37,16 +45,12 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     }
     void residual_norm(const NormRows<float>& n, const float* eps, const float* scale, const float* a,
                        const float* x, const float* b, const CompactRows<const float>& f, float* z,
-                       const CompactRows<float>& y) override {
+                       const CompactRows<float>& y, double* squares) override {
         if (n.rows == 0) return;
         const auto sum = [&](auto of, auto to) {
-            moves([&] {
-                return norm_traffic(n.rows, n.d, f.shorts ? 6 : 8, y.shorts ? 6 : 8, 2, 0, sizeof(float));
-            });
-            this->run("residual_norm",
-                      residual_norm_of<ShortWarp<F>, decltype(of), decltype(to), float>(n.kind),
-                      one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, a, x, b, of, z, eps,
-                      n.gamma, n.beta, scale, n.statistics, to);
+            using Rows = ResidualRows<ShortWarp<F>, decltype(of), float>;
+            this->template rows_norm<ShortWarp<F>>("residual_norm", n, Rows{a, x, b, of, n.d},
+                                                   f.shorts ? 6 : 8, z, eps, scale, to, squares);
         };
         if (!y.shorts)
             sum(ShortRow<F>{f.shorts}, y.floats);
@@ -54,6 +58,14 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
             sum(ShortRow<F>{f.shorts}, ShortResult<F>{y.shorts});
         else
             sum(f.floats, ShortResult<F>{y.shorts});
+    }
+    void embedding_norm(int sequences, int length, const std::int32_t* tokens, const float* table,
+                        const float* positions, float* x, const NormRows<float>& n, const float* eps,
+                        const float* scale, std::uint16_t* y, double* squares) override {
+        if (n.rows == 0) return;
+        this->template rows_norm<ShortWarp<F>>(
+            "embedding_norm", n, EmbeddedRows<float>{n.d, length, tokens, table, positions},
+            embedded_bytes(sequences, positions), x, eps, scale, ShortResult<F>{y}, squares);
     }
     void norm_vjp(const NormRows<float>& n, const CompactRows<const float>& dy, const float* scale, bool add,
                   float* dx, float* dgamma, float* dbeta, double* squares,

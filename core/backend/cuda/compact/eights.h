@@ -130,6 +130,16 @@ __global__ void widen_pieces_kernel(const ArenaPiece* pieces, bool fresh, const 
          i < piece.count / kEight; i += stride)
         widen(i);
 }
+/// Narrow of `groups` eights by the first `blocks` blocks, zero_by_block() by the others.
+template <MmaFormat F>
+__global__ void prepare_kernel(unsigned blocks, std::size_t groups, Narrow<F> narrow,
+                               const ArenaPiece* pieces, int count, float* arena, int others,
+                               double* numbers) {
+    if (blockIdx.x >= blocks)
+        return zero_by_block(blockIdx.x - blocks, pieces, count, arena, others, numbers);
+    const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < groups) narrow(i);
+}
 struct FillZero {
     std::uint16_t* to;
     __device__ void operator()(std::size_t i) const { *reinterpret_cast<Bits*>(to + kEight * i) = Bits{}; }

@@ -2,6 +2,7 @@
 // Included by cuda_ops_float.cpp and cuda_ops_double.cpp: sums over rows, and the linear layers.
 #pragma once
 
+#include "core/backend/cuda/ops/block_reduce.h"
 #include "core/backend/cuda/ops/elementwise.h"
 
 #include <algorithm>
@@ -60,7 +61,11 @@ __device__ inline void add_chunks_of_block(const ChunkSum& s, unsigned block) {
 static __global__ void add_chunks_kernel(ChunkSums all) {
     int i = 0;
     while (i + 1 < all.count && all.first[i + 1] <= blockIdx.x) ++i;
-    if (all.at[i].wide)
+    if (all.at[i].wide && all.at[i].width == 1) {  // of many chunks: a sum of squares
+        const ChunkSum& s = all.at[i];
+        const double sum = block_sum(s.chunks, static_cast<const double*>(s.partial), s.stride);
+        if (threadIdx.x == 0) *static_cast<double*>(s.sums) += sum;
+    } else if (all.at[i].wide)
         add_chunks_of_block<double>(all.at[i], blockIdx.x - all.first[i]);
     else
         add_chunks_of_block<float>(all.at[i], blockIdx.x - all.first[i]);

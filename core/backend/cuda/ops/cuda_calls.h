@@ -53,6 +53,11 @@ class CudaCalls {
     void add_chunks(const std::vector<ChunkSum>& sums);
     /// ElementwiseOps::add_squares.
     void add_squares_of(int arrays, std::size_t count, std::size_t stride, const T* x, double* out);
+    /// z = rows(i, column), of `read` bytes an entry, its norm to y, which L stores, and its squares:
+    /// LayerOps::residual_norm and embedding_norm without rounding.
+    template <class L, class Rows, class Y>
+    void rows_norm(const char* name, const NormRows<T>&, Rows rows, double read, T* z, const T* eps,
+                   const T* scale, Y y, double* squares);
     /// LayerOps::norm_vjp in one launch and sums of chunks, without rounding of dx. dy: rows that L loads;
     /// to: the rows of `before`, which L stores.
     template <class L, class U, class To>

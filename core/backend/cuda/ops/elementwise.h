@@ -127,18 +127,26 @@ struct SoftCapVjp {
 };
 /// kBlocksPerPiece blocks for each piece of an arena, the last ones for the numbers.
 template <class T>
-__global__ void zero_kernel(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
-    const std::size_t stride = static_cast<std::size_t>(gridDim.y) * blockDim.x;
-    const auto clear = [&](auto* from, std::size_t entries) {
-        for (std::size_t i = static_cast<std::size_t>(blockIdx.y) * blockDim.x + threadIdx.x; i < entries;
-             i += stride)
-            from[i] = 0;
+__device__ inline void zero_by_block(unsigned block, const ArenaPiece* pieces, int count, T* arena,
+                                     int others, double* numbers) {
+    const std::size_t stride = static_cast<std::size_t>(kBlocksPerPiece) * blockDim.x,
+                      begin = static_cast<std::size_t>(block % kBlocksPerPiece) * blockDim.x + threadIdx.x;
+    const auto clear = [=](auto* from, std::size_t entries) {
+        for (std::size_t i = begin; i < entries; i += stride) from[i] = 0;
     };
-    const int piece = static_cast<int>(blockIdx.x);
+    const int piece = static_cast<int>(block / kBlocksPerPiece);
     if (piece < count)
         clear(arena + pieces[piece].offset, pieces[piece].count);
     else
         clear(numbers, static_cast<std::size_t>(others));
+}
+template <class T>
+__global__ void zero_kernel(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
+    zero_by_block(blockIdx.x, pieces, count, arena, others, numbers);
+}
+template <class T>
+Traffic zero_traffic(const ArenaPiece* pieces, int count, int others) {
+    return {0, entries_of(pieces, 0, count) * sizeof(T) + others * static_cast<double>(sizeof(double)), 0};
 }
 
 inline std::size_t area(int rows, int columns) {
@@ -166,12 +174,9 @@ void CudaElementwiseOps<T>::copy(std::size_t count, const T* from, T* to) {
 template <class T>
 void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
     if (count == 0 && others == 0) return;
-    grid::Shape shape = blocks_of_pieces(count + 1);
-    moves([&] {
-        return Traffic{
-            0, entries_of(pieces, 0, count) * sizeof(T) + others * static_cast<double>(sizeof(double)), 0};
-    });
-    run("zero", zero_kernel<T>, shape, pieces, count, arena, others, numbers);
+    moves([&] { return zero_traffic<T>(pieces, count, others); });
+    run("zero", zero_kernel<T>, grid::Shape{{static_cast<unsigned>(count + 1) * kBlocksPerPiece}, {kThreads}},
+        pieces, count, arena, others, numbers);
 }
 
 template <class T>

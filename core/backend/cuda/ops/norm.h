@@ -51,19 +51,50 @@ __global__ void norm_forward_kernel(int count, PieceRows<const T> x, const T* ep
         norm_of_row<Warp<T>, Centred>(i, x.at(i), x.d, eps, gamma, beta, scale, statistics, y.at(i));
 }
 
-/// z = a·x + b·f and norm_forward_kernel of z: a lane reads what it has written. L: what loads f and stores
-/// y.
-template <class L, bool Centred, class U, class Y, class T>
-__global__ void residual_norm_kernel(int rows, int d, const T* a, const T* x, const T* b, U f, T* z,
-                                     const T* eps, const T* gamma, const T* beta, const T* scale,
-                                     NormStatistics<T> statistics, Y y) {
+/// a·x + b·f, rows of d entries. L: what loads f.
+template <class L, class U, class T>
+struct ResidualRows {
+    const T *a, *x, *b;
+    U f;
+    int d;
+    __device__ T operator()(int i, int k) const {
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) * d + k;
+        const T of_x = x[at], of_f = L::entry(f + at);
+        T sum;
+        row::axpby<Serial<T>>(1, value_of(a), &of_x, value_of(b), &of_f, &sum);
+        return sum;
+    }
+};
+/// Rows of the table and of positions (null: none).
+template <class T>
+struct EmbeddedRows {
+    int d, length;
+    const std::int32_t* tokens;
+    const T *table, *positions;
+    __device__ T operator()(int i, int k) const {
+        const T token = table[static_cast<std::ptrdiff_t>(tokens[i]) * d + k];
+        return positions ? token + positions[static_cast<std::ptrdiff_t>(i % length) * d + k] : token;
+    }
+};
+
+/// z = rows, norm_forward_kernel of z, and the squares of its rows (null: none): a lane reads what it has
+/// written. L: what stores y.
+template <class L, bool Centred, class Rows, class Y, class T>
+__global__ void rows_norm_kernel(int count, int d, Rows rows, T* z, double* squares, const T* eps,
+                                 const T* gamma, const T* beta, const T* scale, NormStatistics<T> statistics,
+                                 Y y) {
     const int i = row_of_warp();
-    if (i >= rows) return;
-    const T by_x = value_of(a), by_f = value_of(b);
+    if (i >= count) return;
     const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * d;
+    double square = 0;
     for (int k = L::lane(); k < d; k += L::size) {
-        const T of_x = x[first + k], of_f = L::entry(f + (first + k));
-        row::axpby<Serial<T>>(1, by_x, &of_x, by_f, &of_f, z + first + k);
+        const T v = rows(i, k);
+        z[first + k] = v;
+        square += static_cast<double>(v) * static_cast<double>(v);
+    }
+    if (squares) {
+        square = grid::warp_reduce(square, Sum{});
+        if (L::lane() == 0) squares[i] = square;
     }
     norm_of_row<L, Centred>(i, z + first, d, eps, gamma, beta, scale, statistics, y + first);
 }
@@ -122,10 +153,6 @@ template <class T>
 auto norm_forward_of(NormKind kind) {
     return centred(kind) ? norm_forward_kernel<T, true> : norm_forward_kernel<T, false>;
 }
-template <class L, class U, class Y, class T>
-auto residual_norm_of(NormKind kind) {
-    return centred(kind) ? residual_norm_kernel<L, true, U, Y, T> : residual_norm_kernel<L, false, U, Y, T>;
-}
 template <class T>
 auto norm_project_of(NormKind kind) {
     return centred(kind) ? norm_project_kernel<T, true> : norm_project_kernel<T, false>;
@@ -141,19 +168,53 @@ void CudaLayerOps<T>::norm_forward(const NormRows<T>& n, const T* eps, const T* 
 }
 
 template <class T>
-void CudaLayerOps<T>::residual_norm(const NormRows<T>& n, const T* eps, const T* scale, const T* a,
-                                    const T* x, const T* b, const T* f, T* z, T* y) {
-    if (n.rows == 0) return;
-    if (this->rounds_pure()) {
-        const std::size_t count = area(n.rows, n.d);
-        each("axpby", count, Axpby<T>{a, x, b, f, z});
-        round_pure(count, z);
-        return norm_forward(n, eps, scale, y);
-    }
-    moves([&] { return norm_traffic(n.rows, n.d, 2 * sizeof(T), 2 * sizeof(T), 2, 0, sizeof(T)); });
-    run("residual_norm", residual_norm_of<Warp<T>, const T*, T*, T>(n.kind),
-        one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, a, x, b, f, z, eps, n.gamma, n.beta,
+template <class L, class Rows, class Y>
+void CudaCalls<T>::rows_norm(const char* name, const NormRows<T>& n, Rows rows, double read, T* z,
+                             const T* eps, const T* scale, Y y, double* squares) {
+    double* const partial = squares ? partials<double>(static_cast<std::size_t>(n.rows)) : nullptr;
+    moves([&] {
+        return norm_traffic(n.rows, n.d, read, sizeof(T) + L::bytes(y), 2, 0, sizeof(T)) +
+               Traffic{0, squares ? 8.0 * n.rows : 0, 0};
+    });
+    run(name,
+        centred(n.kind) ? rows_norm_kernel<L, true, Rows, Y, T> : rows_norm_kernel<L, false, Rows, Y, T>,
+        one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, rows, z, partial, eps, n.gamma, n.beta,
         scale, n.statistics, y);
+    if (squares) add_later(ChunkSum::of(partial, squares, static_cast<unsigned>(n.rows), 1, 1));
+}
+
+template <class T>
+void CudaLayerOps<T>::residual_norm(const NormRows<T>& n, const T* eps, const T* scale, const T* a,
+                                    const T* x, const T* b, const T* f, T* z, T* y, double* squares) {
+    if (n.rows == 0) return;
+    if (!this->rounds_pure())
+        return this->template rows_norm<Warp<T>>("residual_norm", n,
+                                                 ResidualRows<Warp<T>, const T*, T>{a, x, b, f, n.d},
+                                                 2 * sizeof(T), z, eps, scale, y, squares);
+    const std::size_t count = area(n.rows, n.d);
+    each("axpby", count, Axpby<T>{a, x, b, f, z});
+    round_pure(count, z);
+    norm_forward(n, eps, scale, y);
+    if (squares) this->add_squares_of(1, count, 0, z, squares);
+}
+
+/// Bytes of an entry of embedded rows: of the tokens' rows at most one each, and positions once.
+template <class T>
+double embedded_bytes(int sequences, const T* positions) {
+    return sizeof(T) * (1 + (positions ? 1.0 / sequences : 0));
+}
+template <class T>
+void CudaLayerOps<T>::embedding_norm(int sequences, int length, const std::int32_t* tokens, const T* table,
+                                     const T* positions, T* x, const NormRows<T>& n, const T* eps,
+                                     const T* scale, T* y, double* squares) {
+    if (n.rows == 0) return;
+    if (!this->rounds_pure())
+        return this->template rows_norm<Warp<T>>(
+            "embedding_norm", n, EmbeddedRows<T>{n.d, length, tokens, table, positions},
+            embedded_bytes(sequences, positions), x, eps, scale, y, squares);
+    embedding_forward(sequences, length, n.d, tokens, table, positions, x);
+    norm_forward(n, eps, scale, y);
+    if (squares) this->add_squares_of(1, area(n.rows, n.d), 0, x, squares);
 }
 
 template <class T>

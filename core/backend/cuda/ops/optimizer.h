@@ -30,21 +30,19 @@ struct BeginStep {
     }
     Traffic moves() const { return {sizeof(StepControl), sizeof(LossFactors<T>), 10}; }
 };
-struct FinalizeStep {
-    StepRule rule;
-    const StepKnobs* knobs;
-    const double* norm;
-    StepControl* control;
-    StepReport* report;
-    OptimizerNumbers* numbers;
-    double* clip;
-    NORMSCOPE_SHARED_CODE void operator()(std::size_t) const {
-        finalize_step(rule, *knobs, *norm, *control, *report, *numbers, *clip);
-    }
-    Traffic moves() const {
-        return {sizeof(StepControl) + sizeof(StepKnobs), sizeof(StepControl) + sizeof(OptimizerNumbers), 50};
-    }
-};
+/// By one block.
+template <class T>
+__global__ void finalize_step_kernel(StepRule rule, const StepKnobs* knobs, StepLosses<T> losses,
+                                     GradientSquares squares, StepControl* control, StepReport* report,
+                                     OptimizerNumbers* numbers, double* clip) {
+    const double loss = block_sum(static_cast<int>(losses.count), losses.losses);
+    __syncthreads();
+    const double total = block_sum(squares.count, squares.squares);
+    if (threadIdx.x != 0) return;
+    AddOver{static_cast<double>(losses.count), losses.divisor, &report->loss}(loss);
+    RootOver{squares.divisor, squares.norm}(total);
+    finalize_step(rule, *knobs, *squares.norm, *control, *report, *numbers, *clip);
+}
 template <class T>
 struct ClipGates {
     int count;
@@ -209,10 +207,17 @@ void CudaStepOps<T>::begin_step(const StepRule& rule, int accumulate, std::int64
     each("begin_step", 1, BeginStep<T>{rule, accumulate, tokens, control, factors, report});
 }
 template <class T>
-void CudaStepOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const double* norm,
-                                   StepControl* control, StepReport* report, OptimizerNumbers* numbers,
-                                   double* clip) {
-    each("finalize_step", 1, FinalizeStep{rule, knobs, norm, control, report, numbers, clip});
+void CudaStepOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs, const StepLosses<T>& losses,
+                                   const GradientSquares& squares, StepControl* control, StepReport* report,
+                                   OptimizerNumbers* numbers, double* clip) {
+    moves([&] {
+        const double sums = static_cast<double>(losses.count) + squares.count;
+        return Traffic{static_cast<double>(losses.count) * sizeof(T) + squares.count * 8.0 +
+                           sizeof(StepControl) + sizeof(StepKnobs),
+                       sizeof(StepControl) + sizeof(OptimizerNumbers) + 8.0, sums + 50};
+    });
+    run("finalize_step", finalize_step_kernel<T>, grid::Shape{{1}, {kThreads}}, rule, knobs, losses, squares,
+        control, report, numbers, clip);
 }
 template <class T>
 void CudaStepOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,

@@ -11,32 +11,7 @@
 
 namespace normscope::cuda {
 
-inline constexpr unsigned kWarps = kThreads / 32;
 inline constexpr std::size_t kReductionChunk = 4096;
-
-struct Sum {
-    using value = double;
-    static NORMSCOPE_SHARED_CODE double none() { return 0; }
-    NORMSCOPE_SHARED_CODE double operator()(double a, double b) const { return a + b; }
-};
-struct Least {
-    using value = long long;
-    static NORMSCOPE_SHARED_CODE long long none() { return INT64_MAX; }
-    NORMSCOPE_SHARED_CODE long long operator()(long long a, long long b) const { return b < a ? b : a; }
-};
-
-/// Over the values of a block of kThreads threads; the result is thread 0's. Once in a kernel.
-template <class Op>
-__device__ inline typename Op::value block_reduce(typename Op::value v) {
-    NORMSCOPE_SHARED(typename Op::value, warps, kWarps);
-    v = grid::warp_reduce(v, Op{});
-    if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
-    __syncthreads();
-    if (threadIdx.x != 0) return v;
-    v = warps[0];
-    for (unsigned w = 1; w < kWarps; ++w) v = Op{}(v, warps[w]);
-    return v;
-}
 
 template <class Op, class Term>
 __global__ void chunks_kernel(std::size_t count, Term term, typename Op::value* partial) {
