@@ -178,9 +178,11 @@ NORMSCOPE_SHARED_CODE void begin_step(const StepRule& rule, int accumulate, std:
 /// next step, the optimizer's numbers and the clipping factor, which is kNoUpdate where there is no update.
 ///
 /// The forward pass does not depend on the loss scale: where its loss is not finite, no smaller scale helps.
-NORMSCOPE_SHARED_CODE inline void finalize_step(const StepRule& rule, const StepKnobs& knobs, double norm,
-                                                StepControl& control, StepReport& report,
-                                                OptimizerNumbers& numbers, double& clip) {
+///
+/// Inline wherever it is called, so that what a kernel writes is checked on the emulated grid.
+NORMSCOPE_SHARED_CODE inline __attribute__((always_inline)) void finalize_step(
+    const StepRule& rule, const StepKnobs& knobs, double norm, StepControl& control, StepReport& report,
+    OptimizerNumbers& numbers, double& clip) {
     const bool finite_loss = report.loss - report.loss == 0, finite_norm = norm - norm == 0;
     report.grad_norm = norm;
     clip = kNoUpdate;

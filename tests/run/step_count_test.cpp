@@ -51,12 +51,12 @@ class StepCountTest : public QObject {
         QTest::addColumn<QString>("precision");
         QTest::addColumn<int>("calls");
         QTest::addColumn<double>("gigabytes");
-        QTest::newRow("L4 d128, bf16") << 4 << 128 << 4 << 128 << 32 << 256 << false << "bf16" << 184 << 0.68;
-        QTest::newRow("L4 d128, fp32") << 4 << 128 << 4 << 128 << 32 << 256 << false << "fp32" << 191 << 1.17;
-        QTest::newRow("L6 d256, bf16") << 6 << 256 << 8 << 256 << 32 << 256 << false << "bf16" << 260 << 3.9;
-        QTest::newRow("L6 d256, fp32") << 6 << 256 << 8 << 256 << 32 << 256 << false << "fp32" << 273 << 6.8;
+        QTest::newRow("L4 d128, bf16") << 4 << 128 << 4 << 128 << 32 << 256 << false << "bf16" << 100 << 0.56;
+        QTest::newRow("L4 d128, fp32") << 4 << 128 << 4 << 128 << 32 << 256 << false << "fp32" << 99 << 0.98;
+        QTest::newRow("L6 d256, bf16") << 6 << 256 << 8 << 256 << 32 << 256 << false << "bf16" << 143 << 3.25;
+        QTest::newRow("L6 d256, fp32") << 6 << 256 << 8 << 256 << 32 << 256 << false << "fp32" << 142 << 5.75;
         QTest::newRow("124M tied, bf16")
-            << 12 << 768 << 12 << 1024 << 8 << 50257 << true << "bf16" << 490 << 32.1;
+            << 12 << 768 << 12 << 1024 << 8 << 50257 << true << "bf16" << 273 << 28.2;
     }
     void callsAndBytesAreHeld() {
         QFETCH(int, depth);
