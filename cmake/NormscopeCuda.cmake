@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Finds nvcc (on the PATH or in /usr/local/cuda/bin) with what the CUDA plug-in is built from, and sets NORMSCOPE_NVCC. Not
+# Finds nvcc (on the PATH, in /usr/local/cuda/bin, or of the Python packages of the active virtual environment or of
+# build/cuda-toolkit, which packaging/launch --cuda makes) with what the CUDA plug-in is built from, and sets NORMSCOPE_NVCC. Not
 # CMake's own language CUDA: CMake 3.25 has no default architecture that nvcc 13 supports.
 
 set(NORMSCOPE_CUDA AUTO CACHE STRING "Build the CUDA plug-in: ON, OFF, or AUTO (where nvcc is found)")
@@ -13,7 +14,13 @@ if(NORMSCOPE_CUDA STREQUAL "OFF" OR (NORMSCOPE_SANITIZE AND NOT NORMSCOPE_CUDA S
   message(STATUS "CUDA plug-in: not built (NORMSCOPE_CUDA, NORMSCOPE_SANITIZE)")
   return()
 endif()
-find_program(NORMSCOPE_NVCC_PROGRAM nvcc HINTS /usr/local/cuda/bin)
+set(_environments ${CMAKE_SOURCE_DIR}/build/cuda-toolkit)
+if(DEFINED ENV{VIRTUAL_ENV})
+  list(PREPEND _environments $ENV{VIRTUAL_ENV})
+endif()
+list(TRANSFORM _environments APPEND /lib/python3*/site-packages/nvidia/cu*/bin)
+file(GLOB _python_packages ${_environments})
+find_program(NORMSCOPE_NVCC_PROGRAM nvcc HINTS /usr/local/cuda/bin ${_python_packages})
 if(NORMSCOPE_NVCC_PROGRAM)
   get_filename_component(_cuda ${NORMSCOPE_NVCC_PROGRAM} REALPATH)
   get_filename_component(_cuda ${_cuda} DIRECTORY)

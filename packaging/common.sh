@@ -29,6 +29,19 @@ install_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# cuda_toolkit: nvcc and what the CUDA plug-in is built from; from Python packages, into build/cuda-toolkit, where no
+# toolkit is installed. cmake/NormscopeCuda.cmake finds it there.
+cuda_toolkit() {
+    local found packages=build/cuda-toolkit
+    found=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) || found=$(compgen -G "$root/$packages/lib/python3*/site-packages/nvidia/cu*/bin/nvcc") || true
+    if [ -n "$found" ]; then say "CUDA's compiler is $found"; return; fi
+    install_packages cuda
+    say "Getting CUDA's compiler and cuBLAS as Python packages into $packages (a download of 600 MB)"
+    python3 -m venv "$root/$packages"
+    "$root/$packages/bin/pip" install -q --disable-pip-version-check \
+        'nvidia-cuda-nvcc==13.*' 'nvidia-cuda-runtime==13.*' 'nvidia-cuda-cccl==13.*' 'nvidia-cublas==13.*'
+}
+
 # build PRESET [TARGET…]: configures and builds with one job a core (each needs up to 1.5 GiB).
 build() {
     local preset=$1; shift

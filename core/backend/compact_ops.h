@@ -87,7 +87,7 @@ class CompactOps {
     virtual void embedding_norm(int sequences, int length, const std::int32_t* tokens, const T* table,
                                 const T* positions, T* x, const NormRows<T>&, const T* eps, const T* scale,
                                 std::uint16_t* y, double* squares) = 0;
-    /// LayerOps::norm_vjp with dy, or before.rows, or both, in 16 bits.
+    /// LayerOps::norm_vjp with before.rows in 16 bits, and dy in either place.
     virtual void norm_vjp(const NormRows<T>&, const CompactRows<const T>& dy, const T* scale, bool add, T* dx,
                           T* dgamma, T* dbeta, double* squares, const BranchGradient<T>& before) = 0;
     /// ElementwiseOps::axpby; count is a multiple of kRow.

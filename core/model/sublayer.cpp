@@ -237,7 +237,6 @@ bool sublayer_backward(const Pass<T>& pass, int index, const SublayerRule& rule,
         const bool passes = gradients && dz == dx && rule.a == 1 && !gate.scales(GateSite::Shortcut, kind);
         if (!joined && !passes) ops.scale(count, shortcut, dz, dx);
         if (short_du || before.rows.shorts) {
-            if (!short_du && note(noted.in)) ops.scale(count, &c->s_in, du, note(noted.in));
             pass.compact->norm_vjp(pass.norm(at.norm_in, R, x, t.in.from(row)), {du, short_du}, &c->s_in,
                                    !joined, dx, gradient_at(gradients, at.norm_in.weight),
                                    gradient_at(gradients, at.norm_in.bias), squares, before);

@@ -71,16 +71,14 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
                   float* dx, float* dgamma, float* dbeta, double* squares,
                   const BranchGradient<float>& before) override {
         if (n.rows == 0) return;
-        const auto backward = [&](auto from, auto to) {
+        const auto backward = [&](auto from) {
             this->template norm_backward<ShortWarp<F>>(n, from, scale, add, dx, dgamma, dbeta, squares,
-                                                       before, to);
+                                                       before, ShortResult<F>{before.rows.shorts});
         };
-        if (before.rows.floats)
-            backward(ShortRow<F>{dy.shorts}, before.rows.floats);
-        else if (dy.shorts)
-            backward(ShortRow<F>{dy.shorts}, ShortResult<F>{before.rows.shorts});
+        if (dy.shorts)
+            backward(ShortRow<F>{dy.shorts});
         else
-            backward(dy.floats, ShortResult<F>{before.rows.shorts});
+            backward(dy.floats);
     }
     void axpby(std::size_t count, const float* a, const float* x, const float* b, const std::uint16_t* y,
                float* out) override {

@@ -24,9 +24,8 @@ class Passes {
     Passes(Context& context, const AttentionShape& shape, int sequences, int directions, const float* scale,
            const Tape& tape)
         : context_(context), shape_(shape), scale_(scale), tape_(tape) {
-        const int padded = (shape.n + kTokens - 1) / kTokens * kTokens;
         sizes_ = {shape.n,
-                  padded,
+                  (shape.n + kTokens - 1) / kTokens * kTokens,
                   shape.heads,
                   shape.heads / shape.kv_heads,
                   shape.head_width,
