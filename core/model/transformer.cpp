@@ -376,8 +376,8 @@ bool Transformer<T>::head_backward(const Pass<T>& p, const DeviceBatch<T>& batch
                            record->norm_output.back().data() + row * d);
     const NormRows<T> norm =
         p.norm(table_.final_norm, R, tape.hidden.back() + row * d, tape.final_statistics.from(row));
-    T *const dgamma = gradients + table_.final_norm.weight, *const dbeta = gradient_at(
-                                                                gradients, table_.final_norm.bias);
+    T* const dgamma = gradients + table_.final_norm.weight;
+    T* const dbeta = gradient_at(gradients, table_.final_norm.bias);
     if (short_final || links.before.rows.shorts)
         p.compact->norm_vjp(norm, {dfinal, short_final}, nullptr, false, gradient, dgamma, dbeta,
                             links.squares, links.before);

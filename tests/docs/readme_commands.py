@@ -4,7 +4,7 @@
 
 BIN has normscope and cli/normscope-cli. What the comment after two spaces or more says is dropped; a training gets few steps
 where the line sets none. packaging/… (which build), pip, lines of Python, and
-lines that open a window are not run.
+lines that open a window or need a card are not run.
 """
 import os
 import pathlib
