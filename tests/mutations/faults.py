@@ -237,7 +237,6 @@ FAULTS = [
     ("cuda", "the bias of a norm gets the gradient of its gain", "norm_backward.h", "result = at < kNormColumns ? column : d + column;", "result = at < kNormColumns ? column : ($M ? 0 : d) + column;", ["backend_cuda_ops"]),
     ("cuda", "a norm's weights get the gradient of the block's first warps alone", "norm_backward.h", "for (int w = 1; w < kNormWarps; ++w) sum +=", "for (int w = 1; w < kNormWarps / ($M ? 2 : 1); ++w) sum +=", ["backend_cuda_ops"]),
     ("cuda", "the squares of a norm's gradient are of what was there", "norm_backward.h", "squares += static_cast<double>(to[k]) * static_cast<double>(to[k]);", "squares += static_cast<double>($M ? x[row + static_cast<std::size_t>(k)] : to[k]) * static_cast<double>(to[k]);", ["backend_cuda_ops"]),
-    ("cuda", "the branch's gradient is read before other warps have written it", "norm_backward.h", "    __syncthreads();  // all warps read the block's rows of dx", "    if (!$M) __syncthreads();  // all warps read the block's rows of dx", ["backend_cuda_ops"]),
     ("cuda", "the branch's gradient without its factor", "norm_backward.h", "dx[row + column] * by, branch.terms", "dx[row + column] * ($M ? T(1) : by), branch.terms", ["backend_cuda_ops"]),
     ("cuda", "the norm of a sum is of the stream alone", "norm.h", "const T of_x = x[at], of_f = L::entry(f + at);", "const T of_x = x[at], of_f = $M ? T(0) : L::entry(f + at);", ["backend_cuda_ops"]),
     ("cuda", "an embedded row has the first position", "norm.h", "(i % length) * d + k]", "($M ? 0 : i % length) * d + k]", ["backend_cuda_ops"]),

@@ -140,8 +140,7 @@ __global__ void norm_vjp_kernel(int rows, int d, const T* x, NormStatistics<T> s
         squares = block_reduce<Sum>(squares);
         if (threadIdx.x == 0) partials.squares[blockIdx.x] = squares;
     }
-    if (!branch.there) return;
-    __syncthreads();  // all warps read the block's rows of dx
+    if (!branch.there) return;  // below, a lane reads what it has written itself
     branch_rows<L>(first, end, d, dx, branch,
                    partials.branch
                        ? partials.branch + static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(d)
