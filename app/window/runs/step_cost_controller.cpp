@@ -29,7 +29,10 @@ StepCostController::StepCostController(Lab& lab, QWidget* area, QWidget* window)
         requested_ = false;
     });
     connect(&counter_, &StepCounter::counted, this, [this](quint64, const StepCount& count) {
-        drawer_->setCount(name_, count, QString::fromStdString(time_text(count, shown_.train, shown_.stack)));
+        // A line does not break before a unit.
+        QString time = QString::fromStdString(time_text(count, shown_.train, shown_.stack));
+        time.replace(QStringLiteral(" %"), QStringLiteral("\u00a0%"));
+        drawer_->setCount(name_, count, time);
     });
     connect(&counter_, &StepCounter::failed, this,
             [this](quint64, const QString& line) { drawer_->setProblem(name_, line); });
