@@ -30,7 +30,7 @@ class Writer {
               QString("stack.context=16"), QString("batch=2"), QString("steps=%1").arg(steps)})
             arguments << "--set" << setting;
         process.start(QStringLiteral(NORMSCOPE_CLI), arguments);
-        if (!process.waitForStarted()) throw std::runtime_error("it does not start");
+        if (!process.waitForStarted()) throw std::runtime_error(process.errorString().toStdString());
     }
     ~Writer() { stop(); }
     void stop() {
