@@ -248,7 +248,7 @@ FAULTS = [
     ("cuda", "the products' sums are those of one operand", "columns.h", "T v = x[i] * y[i];", "T v = $M ? x[i] : x[i] * y[i];", ["backend_cuda_ops"]),
     ("cuda", "the numbers beside an arena keep their values", "elementwise.h", "        clear(numbers, static_cast<std::size_t>(others));", "        clear(numbers, $M ? 0 : static_cast<std::size_t>(others));", ["backend_cuda_ops"]),
     ("cuda", "the loss of a step is read between two reductions of a block", "optimizer.h", "    __syncthreads();\n    const double total", "    if (!$M) __syncthreads();\n    const double total", ["backend_cuda_ops"]),
-    ("model", "a hidden state's squares are added to those of the one before", "transformer.cpp", "squares ? squares + k + 1 : nullptr", "squares ? squares + ($M ? k : k + 1) : nullptr", ["train_", "run_cuda_device"]),
+    ("model", "a hidden state's squares are added to those of the one before", "transformer.cpp", "squares ? squares + k + 1 : nullptr", "squares ? squares + ($M ? k : k + 1) : nullptr", ["model_step_gradient"]),
     ("model", "a bias of a map gets its gradient twice", "attention.cpp", "begun ? nullptr : gradient_at(gradients, at.bo)", "begun && !$M ? nullptr : gradient_at(gradients, at.bo)", ["model_"]),
     ("cuda", "rows of the head's copy beyond its classes are not cleared", "cuda_compact_ops.cpp", "eights(\"no_class\", area(columns - V, d),", "eights(\"no_class\", $M ? 0 : area(columns - V, d),", ["model_compact_step"]),
     ("cuda", "a compact weight's gradient is of the other operand", "cuda_compact_ops.cpp", "weight_gradient(m.R, m.wide(), m.d, before, tape.input, first.weight);", "weight_gradient(m.R, m.wide(), m.d, $M ? tape.wide : before, tape.input, first.weight);", ["model_compact_step"]),
