@@ -5,11 +5,13 @@
 #include "core/base/error.h"
 #include "core/recipe/recipe_text.h"
 #include "tests/support/test_main.h"
+#include "tests/sweep/rejected.h"
 
 #include <QtTest>
 #include <cmath>
 
 using namespace normscope;
+using test::rejected;
 
 namespace {
 
@@ -42,16 +44,6 @@ double rate(const SweepRun& run) {
 }
 bool post(const SweepRun& run) {
     return run.values[0] == "post";
-}
-
-template <class Call>
-QString rejected(Call&& call) {
-    try {
-        call();
-    } catch (const InputError& error) {
-        return QString::fromUtf8(error.what());
-    }
-    return "accepted";
 }
 
 }  // namespace
