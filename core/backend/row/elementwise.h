@@ -3,6 +3,8 @@
 
 #include "core/backend/shared/lanes.h"
 
+#include <cstring>
+
 namespace normscope::row {
 
 /// out = a·x + b·y. out may be x or y.

@@ -2,6 +2,7 @@
 #include "core/backend/cpu/kernels/attention_kernels_impl.h"
 #include "core/backend/cpu/kernels/row_kernels_impl.h"
 #include "core/backend/cpu/kernels/row_kernels_isa.h"
+#include "core/backend/cpu/kernels/simd.h"
 
 namespace normscope {
 
