@@ -13,8 +13,17 @@ namespace normscope {
 
 namespace {
 
-// A block of op(B), at most 128 KiB, is read again for every row of A: it stays in the second-level cache.
-constexpr int kColumns = 64, kDepth = 512;
+/// A block of op(B), which is read again for every few rows of A: it stays in the second-level cache.
+struct Block {
+    int columns, depth;
+};
+/// Measured (tests/bench/README.md): kernels of AVX2 keep 32 columns in registers, and read a block twice as
+/// often as those of AVX-512, which keep 64. No result depends on it.
+const Block& block() {
+    static const Block found =
+        libxsmm_get_target_archid() < LIBXSMM_X86_AVX512 ? Block{96, 256} : Block{64, 512};
+    return found;
+}
 constexpr int kMin = 16;  ///< rows or columns, below which OpenBLAS is as fast
 
 }  // namespace
@@ -25,12 +34,13 @@ bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const flo
     // libxsmm counts columns first: there GEMM computes Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
     // operand must not be transposed. So a block of a B stored as [N, K] is transposed first.
     thread_local std::vector<float> transposed;
-    if (transpose_b) transposed.resize(static_cast<std::size_t>(kColumns) * kDepth);
+    const Block& most = block();
+    if (transpose_b) transposed.resize(static_cast<std::size_t>(most.columns) * most.depth);
     const float one = 1, zero = 0;
-    for (int n = 0; n < N; n += kColumns) {
-        const int columns = std::min(kColumns, N - n);
-        for (int k = 0; k < K; k += kDepth) {
-            const int depth = std::min(kDepth, K - k);
+    for (int n = 0; n < N; n += most.columns) {
+        const int columns = std::min(most.columns, N - n);
+        for (int k = 0; k < K; k += most.depth) {
+            const int depth = std::min(most.depth, K - k);
             const int first_ld = transpose_b ? columns : ldb;
             const float* beta = add || k > 0 ? &one : &zero;
             const int flags = transpose_a ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
