@@ -344,7 +344,7 @@ class RowKernelsTest : public QObject {
         const auto x = wave<T>(n, 0.7, 0.3), y = wave<T>(n, 1.3), z = wave<T>(n, 0.9, 2);
         const row::AdamWStep<T> step{T(1e-2), T(0.9), T(0.95), T(1e-8), T(0.999), T(0.7), T(0.19), T(0.31)};
         const std::pair<const char*, std::function<void(std::size_t, std::size_t, T*)>> kernels[] = {
-            {"axpby", [&](auto i, auto count, T* out) { k.axpby(count, T(1), &x[i], T(0.7), &y[i], out); }},
+            {"axpby", [&](auto i, auto count, T* out) { k.axpby(count, T(0.3), &x[i], T(0.7), &y[i], out); }},
             {"scale", [&](auto i, auto count, T* out) { k.scale(count, T(0.7), &x[i], out); }},
             {"multiply", [&](auto i, auto count, T* out) { k.multiply(count, &x[i], &y[i], out); }},
             {"activation",

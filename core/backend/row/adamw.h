@@ -25,8 +25,8 @@ NORMSCOPE_SHARED_CODE inline void adamw(int count, const AdamWStep<typename L::s
     const T rate = s.lr / s.correction1, one = 1;
     for_lanes<L>(count, [&](int i, auto part) {
         const auto g = L::load(gradient + i, part) * s.gradient_scale;
-        const auto m1 = L::load(m + i, part) * s.beta1 + g * (one - s.beta1);
-        const auto v1 = L::load(v + i, part) * s.beta2 + g * g * (one - s.beta2);
+        const auto m1 = L::load(m + i, part) * s.beta1 + L::product(g, L::all(one - s.beta1));
+        const auto v1 = L::load(v + i, part) * s.beta2 + L::product(g * g, L::all(one - s.beta2));
         const auto root = L::map(v1, [](T x) { return std::sqrt(x); });
         const auto step = m1 * rate / (root / s.root_correction2 + s.eps);
         L::store(m + i, m1, part);

@@ -13,7 +13,7 @@ NORMSCOPE_SHARED_CODE inline void axpby(int count, typename L::scalar a, const t
                                         typename L::scalar b, const typename L::scalar* y,
                                         typename L::scalar* out) {
     for_lanes<L>(count, [&](int i, auto part) {
-        L::store(out + i, L::load(x + i, part) * a + L::load(y + i, part) * b, part);
+        L::store(out + i, L::load(x + i, part) * a + L::product(L::load(y + i, part), L::all(b)), part);
     });
 }
 

@@ -34,10 +34,10 @@ NORMSCOPE_SHARED_CODE inline void gated_tangent(int n, const typename L::scalar*
                                                 const typename L::scalar* tu, typename L::scalar* ta) {
     for_lanes<L>(n, [&](int i, auto part) {
         const auto gate = activation<L, A>(L::load(g + i, part));
-        L::store(
-            ta + i,
-            gate.slope * L::load(u + i, part) * L::load(tg + i, part) + gate.value * L::load(tu + i, part),
-            part);
+        L::store(ta + i,
+                 gate.slope * L::load(u + i, part) * L::load(tg + i, part) +
+                     L::product(gate.value, L::load(tu + i, part)),
+                 part);
     });
 }
 

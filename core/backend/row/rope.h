@@ -17,8 +17,8 @@ NORMSCOPE_SHARED_CODE inline void rope(typename L::scalar* x, int half, const ty
     for_lanes<L>(half, [&](int i, auto part) {
         const auto a = L::load(x + i, part), b = L::load(x + half + i, part);
         const auto c = L::load(cosine + i, part), s = L::load(sine + i, part) * sign;
-        L::store(x + i, a * c - b * s, part);
-        L::store(x + half + i, b * c + a * s, part);
+        L::store(x + i, a * c - L::product(b, s), part);
+        L::store(x + half + i, b * c + L::product(a, s), part);
     });
 }
 

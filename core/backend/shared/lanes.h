@@ -12,8 +12,10 @@ namespace normscope {
 /// processed together and how they are reduced. `Serial` is the reference (one entry, any scalar); `Simd`
 /// (cpu/kernels/simd.h) is the policy of the CPU, `Warp` (cuda/launch/warp.h) that of the GPU, where each of
 /// 32 lanes runs the row's code on its own entries. A policy offers: scalar, vec, size, load, store, all,
-/// sum, max, keep, larger, exp, log, map, and owns(i): whether the calling lane stored entry i and may change
-/// it again.
+/// sum, max, keep, larger, exp, log, map; owns(i): whether the calling lane stored entry i and may change it
+/// again; and product: a·b, rounded before anything is added. Of a sum of two products a compiler contracts
+/// either one into a fused multiply-add, and not the same one in a loop and in its tail: product leaves no
+/// choice.
 ///
 /// Between lanes only sum and max order accesses to memory: what one lane stores after them another may have
 /// loaded before.
@@ -45,6 +47,7 @@ struct Serial {
     NORMSCOPE_SHARED_CODE static T max(T v) { return v; }
     NORMSCOPE_SHARED_CODE static T keep(T v, Full, T = 0) { return v; }
     NORMSCOPE_SHARED_CODE static T larger(T a, T b) { return a > b ? a : b; }
+    NORMSCOPE_SHARED_CODE static T product(T a, T b) { return a * b; }
     NORMSCOPE_SHARED_CODE static T exp(T v) { return std::exp(v); }
     NORMSCOPE_SHARED_CODE static T log(T v) { return std::log(v); }
     NORMSCOPE_SHARED_CODE static bool owns(int) { return true; }

@@ -118,6 +118,9 @@ struct Simd {
     NORMSCOPE_INLINE vec larger(const vec& a, const vec& b) {
         return select(a > b, a, b);
     }
+    NORMSCOPE_INLINE vec product(const vec& a, const vec& b) {
+        return computed(a * b);
+    }
     NORMSCOPE_INLINE bool owns(int) {
         return true;
     }
@@ -168,7 +171,7 @@ struct Simd {
         constexpr int terms = single ? 5 : 11;  // z < 0.0295
         vec p = all(T(1) / (2 * terms - 1));
         for (int i = terms - 1; i >= 1; --i) p = p * z + T(1) / (2 * i - 1);
-        return convert_vector<vec>(k) * T(0.69314718055994530942) + two * s * p;
+        return convert_vector<vec>(k) * T(0.69314718055994530942) + product(two * s, p);
     }
 
   private:

@@ -109,6 +109,17 @@ NORMSCOPE_INLINE To vector_bits(const V& v) {
         return (To)v;
 }
 
+/// v, of which the compiler does not know how it was computed.
+template <class V>
+NORMSCOPE_INLINE V computed(V v) {
+    if constexpr (is_pair<V>) {
+        return {computed(v.low), computed(v.high)};
+    } else {
+        asm("" : "+v"(v));
+        return v;
+    }
+}
+
 /// f of each entry.
 template <class V, class F>
 NORMSCOPE_INLINE V map_vector(V v, F f) {

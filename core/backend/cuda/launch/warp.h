@@ -40,6 +40,7 @@ struct ThreadLanes {
     __device__ static T keep(T v, Full, T = 0) { return v; }
     __device__ static T keep(T v, Tail t, T beyond = 0) { return lane() < t.count ? v : beyond; }
     __device__ static T larger(T a, T b) { return a > b ? a : b; }
+    __device__ static T product(T a, T b) { return a * b; }
     __device__ static bool owns(int i) { return i % Size == lane(); }
     __device__ static T sum(T v) {
         return reduce(v, [](T a, T b) { return a + b; });
