@@ -207,10 +207,6 @@ int sweep(const SweepArguments& arguments) {
     options.folder = arguments.shard == "auto" ? shard_folder(arguments.out, options.shard) : arguments.out;
     const SweepSpec spec = spec_of(arguments, options.folder);
     Device& device = device_named(arguments.backend);
-    if (arguments.jobs > 1 && !device.capabilities().host_readable)
-        throw InputError(
-            "--jobs", std::to_string(arguments.jobs) + " runs at a time on " + device.capabilities().backend,
-            "1; several cards: a shard on each (--shard, --backend cuda:1)");
     options.jobs = arguments.jobs;
     options.threads = arguments.threads;
     options.timed = !arguments.untimed;

@@ -121,6 +121,12 @@ class Device {
         return nullptr;
     }
 
+    /// A lane: another device on the same card, for a run at the same time as others. Its calls have an order
+    /// of their own (on a GPU: a stream), and its memory, scratch and graphs are not this device's; the same
+    /// calls give the same bits in each lane. Null where one device serves every run (as here). SystemError
+    /// where the card has no memory for it. A device outlives its lanes. Any thread.
+    virtual std::unique_ptr<Device> lane() { return nullptr; }
+
     /// The operations of a pass in this scalar; float64 has no rounding, and TF32 has one policy
     /// (low_precision.h). InputError where the device has no such arithmetic. Their lifetime is the device's.
     virtual PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) = 0;

@@ -75,10 +75,13 @@ class Sweep {
         watcher_.begun(count());
         begun_ = Clock::now();
         const int threads = ThreadPool(options_.threads).threads();
-        const int jobs = jobs_of(threads);
+        const std::vector<std::unique_ptr<Device>> lanes = lanes_of(jobs_of(threads));
+        const int jobs = static_cast<int>(lanes.size());
         running_ = jobs;
         std::vector<std::thread> workers;
-        for (int i = 0; i < jobs; ++i) workers.emplace_back([this, threads] { work(threads); });
+        for (const auto& lane : lanes)
+            workers.emplace_back(
+                [this, threads, &device = lane ? *lane : device_] { work(threads, device); });
         for (std::thread& worker : workers) worker.join();
         if (unwritten_ && !error_) write_results();
         if (error_) std::rethrow_exception(error_);
@@ -139,9 +142,28 @@ class Sweep {
     }
 
     int jobs_of(int threads) const {
-        int jobs = options_.jobs > 0 ? options_.jobs : threads;
-        if (!device_.capabilities().host_readable) jobs = 1;
+        const int jobs = options_.jobs > 0 ? options_.jobs : threads;
         return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(jobs), total_ - earlier_));
+    }
+
+    /// A lane of the device for each job; null: the device itself, which serves one job, or, in the host's
+    /// memory, all. Fewer where the device has no more.
+    std::vector<std::unique_ptr<Device>> lanes_of(int jobs) {
+        std::vector<std::unique_ptr<Device>> lanes(static_cast<std::size_t>(jobs));
+        if (jobs <= 1 || device_.capabilities().host_readable) return lanes;
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            try {
+                lanes[i] = device_.lane();
+            } catch (const SystemError& error) {
+                watcher_.note(std::to_string(std::max<std::size_t>(i, 1)) +
+                              " runs at a time: " + error.what());
+            }
+            if (!lanes[i]) {
+                lanes.resize(std::max<std::size_t>(i, 1));
+                break;
+            }
+        }
+        return lanes;
     }
 
     SweepCount count() const {
@@ -200,7 +222,7 @@ class Sweep {
         return run;
     }
 
-    void work(int threads) {
+    void work(int threads, Device& device) {
         SharedThreads shared(running_, threads);
         std::shared_ptr<const Corpus> corpus;  // kept for the next run
         try {
@@ -210,7 +232,7 @@ class Sweep {
                 const SweepRun* run = next(recipe, corpus, need, threads);
                 if (!run) break;
                 const RecordedEnd end = train_recorded(
-                    {recipe, run->name, folder_.recording(*run), corpus, options_.keep_weights}, device_,
+                    {recipe, run->name, folder_.recording(*run), corpus, options_.keep_weights}, device,
                     [&]() -> ThreadPool& { return shared.pool(); }, [this] { return stopping(); },
                     options_.files);
                 const std::lock_guard lock(mutex_);

@@ -16,8 +16,8 @@ namespace normscope {
 struct SweepOptions {
     std::string folder;
     SweepShard shard;
-    /// Runs at a time, each with an equal part of the threads; 0: as many as there are threads. Other devices
-    /// than the CPU train one at a time. Results do not depend on it.
+    /// Runs at a time, each with an equal part of the threads and, on a card, in a lane of its own
+    /// (Device::lane); 0: as many as there are threads. Results do not depend on it.
     int jobs = 0;
     int threads = 0;            ///< of all jobs together; 0: one per core
     bool timed = true;          ///< false: the column `seconds` is empty

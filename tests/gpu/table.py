@@ -32,8 +32,12 @@ def steps_rows(rows):
 
 
 def bench_rows(rows):
+    def rate(r):
+        if "stack_steps_per_s" in r:
+            return f"{r['stack_steps_per_s']:,.0f} steps/s"
+        return f"{r['tokens_per_s']:,.0f}" if "tokens_per_s" in r else ""
     return ["| step | ms | tokens/s |", "|---|---|---|"] + [
-        f"| {r['what']} | {short(r['ms'])} | " + (f"{r['tokens_per_s']:,.0f} |" if "tokens_per_s" in r else "|") if "ms" in r else
+        f"| {r['what']} | {short(r['ms'])} | {rate(r)} |" if "ms" in r else
         f"| {r['what']} | {r['skipped']} | |" for r in rows]
 
 

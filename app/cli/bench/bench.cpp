@@ -20,9 +20,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 namespace normscope::app {
 
@@ -111,6 +114,47 @@ double step_ms(const Recipe& recipe, Device& device, ThreadPool& pool) {
             trainer);
     };
     if (device.capabilities().host_readable) return median_of([&] { return ms(1); });
+    ms(2);  // the first steps allocate
+    const std::int64_t steps = steps_of_a_call(ms(1) / 1e3);
+    return median_of([&] { return ms(steps); });
+}
+
+/// Wall time in which each of `count` stacks, in a lane of its own, makes a step: all of them at once, one
+/// thread each.
+double lanes_ms(const Recipe& recipe, Device& device, int count) {
+    struct Lane {
+        std::unique_ptr<Device> device;
+        AnyTrainer trainer;
+        ThreadPool pool{1};
+    };
+    std::vector<std::unique_ptr<Lane>> lanes;
+    const std::shared_ptr<const Corpus> corpus = make_corpus(recipe.train.data, recipe.stack);
+    for (int i = 0; i < count; ++i) {
+        auto device_of_lane = device.lane();
+        if (!device_of_lane) throw InputError("lanes", "this device has none", "a card");
+        lanes.push_back(std::make_unique<Lane>());
+        lanes.back()->device = std::move(device_of_lane);
+        lanes.back()->trainer = make_trainer(recipe.stack, recipe.train, corpus, *lanes.back()->device);
+    }
+    const auto ms = [&](std::int64_t steps) {
+        const auto start = std::chrono::steady_clock::now();
+        std::vector<std::thread> threads;
+        std::exception_ptr error;
+        std::mutex mutex;
+        for (const auto& lane : lanes)
+            threads.emplace_back([&, steps] {
+                try {
+                    std::visit([&](const auto& t) { t->steps(lane->pool, steps); }, lane->trainer);
+                } catch (...) {
+                    const std::lock_guard lock(mutex);
+                    error = std::current_exception();
+                }
+            });
+        for (std::thread& thread : threads) thread.join();
+        if (error) std::rethrow_exception(error);
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() /
+               static_cast<double>(steps);
+    };
     ms(2);  // the first steps allocate
     const std::int64_t steps = steps_of_a_call(ms(1) / 1e3);
     return median_of([&] { return ms(steps); });
@@ -236,6 +280,13 @@ int run_bench(const BenchOptions& options) {
                 if (precision == "bf16") in_precision.push_back("precision_policy=autocast");
                 bench_step(std::string("step ") + name + " pre " + precision, in_precision);
             }
+        auto many = shape(6, 64, 4, 64, 16);
+        many.insert(many.end(), {"precision=bf16", "precision_policy=autocast"});
+        many.insert(many.end(), long_run.begin(), long_run.end());
+        for (const int lanes : {8, 32})
+            report.add(
+                "step " + std::to_string(lanes) + " x L6 d64 T64 B16 V65 pre bf16, in lanes",
+                [&] { return lanes_ms(load_recipe("pre-ln", many), device, lanes); }, lanes, "stack_steps");
     }
     if (options.steps_only) return kDone;
     report.add("initial weights, per million entries", initial_weights_ms);

@@ -71,7 +71,7 @@ struct EmulatedCudaDevice::State {
 };
 
 EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens)
-    : schedule_(schedule) {
+    : schedule_(schedule), stored_tokens_(stored_tokens) {
     // Without instrumented kernels it is not known what they have initialised.
     schedule_.checked = schedule.checked && grid::accesses_checked();
     cuda::Context& context = *this;
@@ -185,6 +185,11 @@ std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& 
     calls();
     captured_calls_ = graph->calls().size();
     return graph;
+}
+
+std::unique_ptr<Device> EmulatedCudaDevice::lane() {
+    require_present();
+    return std::make_unique<EmulatedCudaDevice>(schedule_, stored_tokens_);
 }
 
 PassOps<float> EmulatedCudaDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {

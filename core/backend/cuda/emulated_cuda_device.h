@@ -43,6 +43,8 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     void synchronize() override;
     /// The calls, to be made again.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
+    /// Of the same schedule; its launches are run between those of other lanes.
+    std::unique_ptr<Device> lane() override;
     /// Of the last graph that was captured: kernels, GEMMs and copies.
     std::size_t captured_calls() const { return captured_calls_; }
     PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
@@ -72,6 +74,7 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
 
     struct State;
     grid::Schedule schedule_;
+    int stored_tokens_;
     Fault fault_;
     cuda::LaunchLog* log_ = nullptr;
     std::atomic<std::uint64_t> allocations_{0};

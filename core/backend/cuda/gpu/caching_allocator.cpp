@@ -17,23 +17,23 @@ std::size_t rounded_up(std::size_t bytes) {
 
 }  // namespace
 
-void* CachingAllocator::allocate(std::size_t bytes) {
+void* CachingAllocator::allocate(Lane lane, std::size_t bytes) {
     const std::size_t size = rounded_up(bytes);
     std::lock_guard lock(mutex_);
+    auto& kept = kept_[lane];
     // The smallest kept block that holds it, if no more than a quarter of that would be unused.
-    if (const auto fit = stored_.lower_bound(size);
-        fit != stored_.end() && fit->first - size <= fit->first / 4) {
+    if (const auto fit = kept.lower_bound(size); fit != kept.end() && fit->first - size <= fit->first / 4) {
         void* block = fit->second;
-        in_use_.emplace(block, fit->first);
-        cached_bytes_ -= fit->first;
-        stored_.erase(fit);
+        in_use_.emplace(block, Block{lane, fit->first});
+        kept_bytes_ -= fit->first;
+        kept.erase(fit);
         return block;
     }
     void* block = nullptr;
     cudaError_t error = cudaMalloc(&block, size);
-    if (error == cudaErrorMemoryAllocation && !stored_.empty()) {
+    if (error == cudaErrorMemoryAllocation && kept_bytes_ > 0) {
         cudaGetLastError();
-        free_cached();
+        free_kept();
         error = cudaMalloc(&block, size);
     }
     if (error == cudaErrorMemoryAllocation) {
@@ -44,7 +44,7 @@ void* CachingAllocator::allocate(std::size_t bytes) {
                           mebibytes(free) + " of " + mebibytes(total) + " are free");
     }
     check(error, "cudaMalloc");
-    in_use_.emplace(block, size);
+    in_use_.emplace(block, Block{lane, size});
     return block;
 }
 
@@ -52,25 +52,38 @@ void CachingAllocator::release(void* block) noexcept {
     std::lock_guard lock(mutex_);
     const auto used = in_use_.find(block);
     if (used == in_use_.end()) return;
-    const std::size_t size = used->second;
+    const auto [lane, size] = used->second;
     in_use_.erase(used);
-    if (cached_bytes_ + size > most_) {
+    if (kept_bytes_ + size > most_) {
         cudaFree(block);  // waits for the calls that use it
         return;
     }
-    stored_.emplace(size, block);
-    cached_bytes_ += size;
+    kept_[lane].emplace(size, block);
+    kept_bytes_ += size;
+}
+
+void CachingAllocator::forget(Lane lane) noexcept {
+    std::lock_guard lock(mutex_);
+    const auto found = kept_.find(lane);
+    if (found == kept_.end()) return;
+    for (const auto& [size, block] : found->second) {
+        cudaFree(block);
+        kept_bytes_ -= size;
+    }
+    kept_.erase(found);
 }
 
 std::size_t CachingAllocator::kept() const {
     std::lock_guard lock(mutex_);
-    return cached_bytes_;
+    return kept_bytes_;
 }
 
-void CachingAllocator::free_cached() noexcept {
-    for (const auto& [size, block] : stored_) cudaFree(block);
-    stored_.clear();
-    cached_bytes_ = 0;
+void CachingAllocator::free_kept() noexcept {
+    for (auto& [lane, kept] : kept_) {
+        for (const auto& [size, block] : kept) cudaFree(block);
+        kept.clear();
+    }
+    kept_bytes_ = 0;
 }
 
 }  // namespace normscope::cuda

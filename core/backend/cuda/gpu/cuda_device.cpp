@@ -58,8 +58,8 @@ std::size_t total_memory() {
 }  // namespace
 
 struct CudaDevice::State {
-    State(Context& context, const std::string& device)
-        : blocks(device, total_memory() / 4),
+    State(Context& context, std::shared_ptr<CachingAllocator> shared)
+        : blocks(std::move(shared)),
           copies(stream.at),
           single(context, plans, LtType::Float32),
           tf32(context, plans, LtType::Tf32),
@@ -74,7 +74,7 @@ struct CudaDevice::State {
     Stream stream;
     Stream captured;  ///< of the thread that captures a graph
     std::mutex capture_mutex;
-    CachingAllocator blocks;
+    const std::shared_ptr<CachingAllocator> blocks;
     PinnedCopies copies;
     LtPlans plans;
     Exact<float> single, tf32;
@@ -85,19 +85,27 @@ struct CudaDevice::State {
     CudaStepOps<double> wide_step;
 };
 
-CudaDevice::CudaDevice(int card) : card_(card) {
+CudaDevice::CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks) : card_(card) {
     select();
     const cudaDeviceProp found = properties(card);
     name_ = found.name;
     formats_ = card_formats(found.major);
     described_ = name_ + " (compute capability " + std::to_string(found.major) + "." +
                  std::to_string(found.minor) + ")";
+    if (!blocks)
+        blocks = std::make_shared<CachingAllocator>(
+            "CUDA device " + std::to_string(card) + " (" + name_ + ")", total_memory() / 4);
     Context& context = *this;
-    state_ = std::make_unique<State>(context, "CUDA device " + std::to_string(card) + " (" + name_ + ")");
+    state_ = std::make_unique<State>(context, std::move(blocks));
 }
 
 CudaDevice::~CudaDevice() {
     release_scratch();
+    if (cudaSetDevice(card_) == cudaSuccess) state_->blocks->forget(this);
+}
+
+std::unique_ptr<Device> CudaDevice::lane() {
+    return std::unique_ptr<Device>(new CudaDevice(card_, state_->blocks));
 }
 
 void CudaDevice::select() const {
@@ -112,7 +120,7 @@ DeviceMemory CudaDevice::memory() const {
     select();
     DeviceMemory memory;
     check(cudaMemGetInfo(&memory.free, &memory.total), "cudaMemGetInfo");
-    memory.free += state_->blocks.kept();
+    memory.free += state_->blocks->kept();
     return memory;
 }
 
@@ -120,10 +128,10 @@ void* CudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     not_captured("allocate");
     select();
-    return state_->blocks.allocate(bytes);
+    return state_->blocks->allocate(this, bytes);
 }
 void CudaDevice::release(void* block, std::size_t) noexcept {
-    if (block && cudaSetDevice(card_) == cudaSuccess) state_->blocks.release(block);
+    if (block && cudaSetDevice(card_) == cudaSuccess) state_->blocks->release(block);
 }
 void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
     not_captured("upload");

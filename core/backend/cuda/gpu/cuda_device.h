@@ -8,14 +8,16 @@
 
 namespace normscope::cuda {
 
-/// One NVIDIA GPU: the kernels of cuda/, GEMM by cuBLASLt, one stream. A batch is one shard; pieces run in
-/// order on the calling thread. float32 is true float32 (no TF32); under TF32, BF16 and FP16 tensor cores
-/// multiply, and all else is float32, rounded as on the CPU. A call returns before it is done, so an error of
-/// a kernel is thrown by a later call: check(), check.h.
+class CachingAllocator;
+
+/// One NVIDIA GPU: the kernels of cuda/, GEMM by cuBLASLt, one stream (a lane: device.h). A batch is one
+/// shard; pieces run in order on the calling thread. float32 is true float32 (no TF32); under TF32, BF16 and
+/// FP16 tensor cores multiply, and all else is float32, rounded as on the CPU. A call returns before it is
+/// done, so an error of a kernel is thrown by a later call: check(), check.h.
 class CudaDevice final : public DeviceBase {
   public:
     /// SystemError where the card cannot be used or cuBLASLt is missing.
-    explicit CudaDevice(int card);
+    explicit CudaDevice(int card) : CudaDevice(card, nullptr) {}
     ~CudaDevice() override;
 
     DeviceCapabilities capabilities() const override;
@@ -31,12 +33,17 @@ class CudaDevice final : public DeviceBase {
     void synchronize() override;
     /// A CUDA graph.
     std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
+    /// With a stream, plans of GEMMs and pinned memory of its own. All lanes of a card share its memory: what
+    /// one has released and kept is freed where another needs it.
+    std::unique_ptr<Device> lane() override;
     PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
     PassOps<double> pass_ops_double() override;
     StepOps<float>& step_ops_float() override;
     StepOps<double>& step_ops_double() override;
 
   private:
+    /// blocks: of the card's other lanes; null: it has none.
+    CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks);
     Queue queue() const override;
     /// Makes it the calling thread's device: one program may use several.
     void select() const;
