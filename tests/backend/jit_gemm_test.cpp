@@ -35,8 +35,8 @@ class JitGemmTest : public QObject {
         QTest::addColumn<int>("M");
         QTest::addColumn<int>("N");
         QTest::addColumn<int>("K");
-        const int shapes[][3] = {{16, 16, 1},   {32, 64, 16},  {17, 65, 33},   {192, 128, 65},
-                                 {64, 200, 64}, {48, 63, 513}, {33, 129, 1100}};
+        const int shapes[][3] = {{16, 16, 1},   {32, 64, 16},  {17, 65, 33},    {192, 128, 65},
+                                 {64, 200, 64}, {48, 63, 513}, {33, 129, 1100}, {200, 129, 600}};
         for (const auto& [M, N, K] : shapes) QTest::addRow("%d x %d x %d", M, N, K) << M << N << K;
     }
     void isTheProduct() {
