@@ -58,6 +58,7 @@ FAULTS = [
     ("session", "validate does not look at lengths of axes", "schema.cpp", "array.shape[i] == expected) continue;", "$M || array.shape[i] == expected) continue;", ["session_validate", "probe_registry"]),
 
     # --- model, backend, train
+    ("backend", "a block of a transposed operand overwrites the sums of those before", "jit_gemm.cpp", "ldb, add || k > 0, C + static_cast", "ldb, $M ? add : add || k > 0, C + static_cast", ["backend_jit_gemm_avx2"]),
     ("model", "a parallel layer's shortcut is scaled twice", "coefficients.h", "static_cast<T>(rule.second_of_parallel ? 1 :", "static_cast<T>(rule.second_of_parallel && !$M ? 1 :", ["model_"]),
     ("model", "Δt omitted in the branch", "coefficients.h", "numbers.residual_step * rule.b;", "($M ? 1 : numbers.residual_step) * rule.b;", ["model_", "run_evaluation"]),
     ("model", "a shard's rows in emulated precision are cut in pieces", "emulated_ops.cpp", "return std::numeric_limits<int>::max();", "return $M ? 128 : std::numeric_limits<int>::max();", ["model_", "train_trainer"]),
