@@ -20,12 +20,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 namespace normscope::app {
 
@@ -136,22 +133,13 @@ double lanes_ms(const Recipe& recipe, Device& device, int count) {
         lanes.back()->device = std::move(device_of_lane);
         lanes.back()->trainer = make_trainer(recipe.stack, recipe.train, corpus, *lanes.back()->device);
     }
+    ThreadPool threads(count);
     const auto ms = [&](std::int64_t steps) {
         const auto start = std::chrono::steady_clock::now();
-        std::vector<std::thread> threads;
-        std::exception_ptr error;
-        std::mutex mutex;
-        for (const auto& lane : lanes)
-            threads.emplace_back([&, steps] {
-                try {
-                    std::visit([&](const auto& t) { t->steps(lane->pool, steps); }, lane->trainer);
-                } catch (...) {
-                    const std::lock_guard lock(mutex);
-                    error = std::current_exception();
-                }
-            });
-        for (std::thread& thread : threads) thread.join();
-        if (error) std::rethrow_exception(error);
+        threads.run(count, [&](int i) {
+            Lane& lane = *lanes[static_cast<std::size_t>(i)];
+            std::visit([&](const auto& t) { t->steps(lane.pool, steps); }, lane.trainer);
+        });
         return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() /
                static_cast<double>(steps);
     };

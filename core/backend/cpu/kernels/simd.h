@@ -4,12 +4,9 @@
 #include "core/backend/cpu/kernels/vector_pair.h"
 #include "core/backend/shared/lanes.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 #if defined(__AVX2__) || defined(__AVX512F__)
 #include <immintrin.h>
 #endif

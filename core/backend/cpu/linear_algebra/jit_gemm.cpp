@@ -40,6 +40,12 @@ const float* transposed(int rows, int columns, const float* from, int ld) {
     return to.data();
 }
 
+/// What a product returns where libxsmm has no kernel. SystemError after its first block, which is written.
+bool no_kernel(bool first) {
+    if (!first) throw SystemError("GEMM: libxsmm has kernels for only a part of a shape");
+    return false;
+}
+
 bool multiply(bool transpose_a, bool transpose_b, int M, int N, int K, const float* A, int lda,
               const float* B, int ldb, bool add, float* C, int ldc) {
     // libxsmm counts columns first: there GEMM computes Cᵀ[N,M] = op(B)ᵀ[N,K]·op(A)ᵀ[K,M], and its first
@@ -55,10 +61,7 @@ bool multiply(bool transpose_a, bool transpose_b, int M, int N, int K, const flo
             const int flags = transpose_a ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
             const auto kernel =
                 libxsmm_smmdispatch(columns, M, depth, &first_ld, &lda, &ldc, &one, beta, &flags, nullptr);
-            if (!kernel) {
-                if (n == 0 && k == 0) return false;
-                throw SystemError("GEMM: libxsmm has kernels for only a part of a shape");
-            }
+            if (!kernel) return no_kernel(n == 0 && k == 0);
             const float* a = A + (transpose_a ? static_cast<std::ptrdiff_t>(k) * lda : k);
             const float* b = B + (transpose_b ? static_cast<std::ptrdiff_t>(n) * ldb + k
                                               : static_cast<std::ptrdiff_t>(k) * ldb + n);
@@ -85,10 +88,7 @@ bool jit_gemm(bool transpose_a, bool transpose_b, int M, int N, int K, const flo
             const bool done =
                 multiply(false, false, rows, N, depth, a, depth, B + static_cast<std::ptrdiff_t>(k) * ldb,
                          ldb, add || k > 0, C + static_cast<std::ptrdiff_t>(m) * ldc, ldc);
-            if (!done) {
-                if (m == 0 && k == 0) return false;
-                throw SystemError("GEMM: libxsmm has kernels for only a part of a shape");
-            }
+            if (!done) return no_kernel(m == 0 && k == 0);
         }
     }
     return true;
