@@ -31,7 +31,7 @@ struct SweepArguments {
     std::vector<std::string> grid, settings, merge, status, list, ties, choose;
     int trials = 0, steps = -1, jobs = 0, threads = 0;
     double max_seconds = 0;
-    bool untimed = false, weights = false, lists = false, json = false;
+    bool untimed = false, weights = false, lists = false, json = false, replicas = false;
 };
 
 constexpr const char* kHelp =
@@ -208,6 +208,7 @@ int sweep(const SweepArguments& arguments) {
     const SweepSpec spec = spec_of(arguments, options.folder);
     Device& device = device_named(arguments.backend);
     options.jobs = arguments.jobs;
+    options.replicas = arguments.replicas;
     options.threads = arguments.threads;
     options.timed = !arguments.untimed;
     options.keep_weights = arguments.weights;
@@ -259,6 +260,8 @@ void add_sweep(CLI::App& program, Task& task) {
         "MPI, PMI or Slurm step that starts this process, in OUT/shard-I-of-N");
     command->add_option("--jobs", arguments->jobs, "runs at a time; 0: as many as there are threads")
         ->check(CLI::Range(0, 1024));
+    command->add_flag("--replicas", arguments->replicas,
+                      "on a card: runs of equal shapes share the launches of their steps");
     add_backend_option(*command, arguments->backend);
     add_threads_option(*command, arguments->threads);
     add_max_seconds_option(*command, arguments->max_seconds);

@@ -127,6 +127,16 @@ class Device {
     /// where the card has no memory for it. A device outlives its lanes. Any thread.
     virtual std::unique_ptr<Device> lane() { return nullptr; }
 
+    /// Lanes for runs of equal stacks: `count` of them, with memory for `bytes_each` in each, beyond which a
+    /// replica has that of the card. Where their captured steps differ in values alone, one launch does all
+    /// of them: a replica that launches its step waits for the others, not for long (cuda/launch/replicas.h).
+    /// The bits of a run are those that it has in a lane. Empty where there are no lanes (as here).
+    /// SystemError where the card has no memory for them. A device outlives its replicas. Any thread.
+    virtual std::vector<std::unique_ptr<Device>> replicas([[maybe_unused]] int count,
+                                                          [[maybe_unused]] std::size_t bytes_each) {
+        return {};
+    }
+
     /// The operations of a pass in this scalar; float64 has no rounding, and TF32 has one policy
     /// (low_precision.h). InputError where the device has no such arithmetic. Their lifetime is the device's.
     virtual PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) = 0;

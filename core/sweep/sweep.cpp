@@ -27,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 /// Of the memory of a machine, what concurrent runs may need together by memory_need(), which does not count
 /// everything.
 constexpr double kUsableMemory = 0.8;
+constexpr double kPartOfReplica = 1.5;  ///< of the need of a run, for what memory_need() does not count
 
 /// A pool whose size follows the number of runs in progress: results do not depend on it.
 class SharedThreads {
@@ -75,7 +76,7 @@ class Sweep {
         watcher_.begun(count());
         begun_ = Clock::now();
         const int threads = ThreadPool(options_.threads).threads();
-        const std::vector<std::unique_ptr<Device>> lanes = lanes_of(jobs_of(threads));
+        const std::vector<std::unique_ptr<Device>> lanes = lanes_of(jobs_of(threads), threads);
         const int jobs = static_cast<int>(lanes.size());
         running_ = jobs;
         std::vector<std::thread> workers;
@@ -148,9 +149,10 @@ class Sweep {
 
     /// A lane of the device for each job; null: the device itself, which serves one job, or, in the host's
     /// memory, all. Fewer where the device has no more.
-    std::vector<std::unique_ptr<Device>> lanes_of(int jobs) {
+    std::vector<std::unique_ptr<Device>> lanes_of(int jobs, int threads) {
         std::vector<std::unique_ptr<Device>> lanes(static_cast<std::size_t>(jobs));
         if (jobs <= 1 || device_.capabilities().host_readable) return lanes;
+        if (auto replicas = replicas_of(jobs, threads); !replicas.empty()) return replicas;
         for (std::size_t i = 0; i < lanes.size(); ++i) {
             try {
                 lanes[i] = device_.lane();
@@ -164,6 +166,21 @@ class Sweep {
             }
         }
         return lanes;
+    }
+
+    /// Empty where they are not wanted, or the device has none. Each has memory for the first run: runs of
+    /// equal stacks need as much.
+    std::vector<std::unique_ptr<Device>> replicas_of(int jobs, int threads) {
+        if (!options_.replicas) return {};
+        try {
+            Recipe recipe = recipe_of(spec_, *pending_.front());
+            stored_ = complete_and_validate(recipe, &corpora_);
+            const double need = memory_need(recipe, threads, device_).total();
+            return device_.replicas(jobs, static_cast<std::size_t>(kPartOfReplica * need));
+        } catch (const SystemError& error) {
+            watcher_.note(std::string("no replicas: ") + error.what());
+            return {};
+        }
     }
 
     SweepCount count() const {

@@ -19,6 +19,9 @@ struct SweepOptions {
     /// Runs at a time, each with an equal part of the threads and, on a card, in a lane of its own
     /// (Device::lane); 0: as many as there are threads. Results do not depend on it.
     int jobs = 0;
+    /// On a card: runs of equal stacks share the launches of their steps (Device::replicas). Results do not
+    /// depend on it.
+    bool replicas = false;
     int threads = 0;            ///< of all jobs together; 0: one per core
     bool timed = true;          ///< false: the column `seconds` is empty
     bool keep_weights = false;  ///< each session keeps its run's last checkpoint

@@ -157,8 +157,8 @@ class RoundingGemmTest : public QObject {
                 const auto result = [&](cuda::GemmLibrary<float>& with) {
                     Side<float> s(device);
                     float* y = s.out(area(M, N));
-                    with.linear(M, N, K, s.in(values(area(M, K), 1)), s.in(values(area(N, K), 2)),
-                                bias ? s.in(values(N, 3)) : nullptr, y);
+                    with.linear({M, N, K, s.in(values(area(M, K), 1)), s.in(values(area(N, K), 2)),
+                                 bias ? s.in(values(N, 3)) : nullptr, y});
                     return s.read(y, area(M, N));
                 };
                 const auto mine = result(found);

@@ -17,7 +17,7 @@ CUDA = ROOT / "core/backend/cuda"
 ARCHITECTURES = ["80", "86", "89", "90", "100", "120"]
 KERNELS = ["ops/cuda_ops_float.cpp", "ops/cuda_ops_double.cpp", "compact/cuda_compact_ops.cpp", "rounding_gemm.cpp",
            "gpu/lt_gemm.cpp",           "tiled/tiled_float.cpp", "tiled/tiled_bf16.cpp", "tiled/tiled_fp16.cpp"]
-WITHOUT_KERNELS = ["gpu/cuda_device.cpp", "gpu/plugin.cpp"]
+WITHOUT_KERNELS = ["gpu/cuda_device.cpp", "gpu/plugin.cpp", "launch/replicas.cpp"]
 HOST = ["launch/check.cpp", "gpu/cublas_lt.cpp", "gpu/caching_allocator.cpp", "gpu/lt_plans.cpp", "gpu/pinned_copies.cpp",
         "gpu/stream_graph.cpp"]
 REFERENCE = ["core/backend/cuda/ops/cuda_ops_double.cpp", "core/backend/grid/emulator.cpp", "core/backend/grid/fiber.cpp",

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Runs in lanes of one device at the same time, each driven by a thread of its own: the bits of single runs,
 // whatever happens to the other lanes.
-#include "core/backend/cuda/emulated_cuda_device.h"
 #include "core/backend/shared/out_of_memory.h"
-#include "small_run.h"
-#include "tests/run/device_runs.h"
+#include "lane_runs.h"
 #include "tests/support/test_main.h"
 
-#include <QtTest>
 #include <array>
-#include <barrier>
-#include <functional>
-#include <thread>
 
 using namespace normscope;
 using namespace normscope::test;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -37,36 +30,6 @@ Recipe recipe_of_lane(int lane) {
     return recipe;
 }
 
-/// A run on a device. What it has computed: losses, and the bytes of the weights at its end.
-struct LaneRun {
-    LaneRun(const Recipe& recipe, std::unique_ptr<Device> lane) : device(std::move(lane)) {
-        run = std::make_unique<Run>(std::make_unique<Experiment>(recipe, "a", "A", nullptr, *device),
-                                    RunStart{}, sink, 1h);
-        run->begin();
-    }
-    ~LaneRun() { run.reset(); }  // before its device
-    void advance(int steps = kSteps) {
-        for (int i = 0; i < steps && !run->ended(); ++i) run->advance(pool);
-    }
-    std::unique_ptr<Device> device;
-    MemorySink sink;
-    ThreadPool pool{1};
-    std::unique_ptr<Run> run;
-};
-
-/// "" where both are the same bits.
-QString difference(const MemorySink& a, const MemorySink& b) {
-    if (!device_runs::same_bits(a.losses(), b.losses())) return "losses";
-    if (!a.last || !b.last) return "no checkpoint";
-    for (const auto list : {&Checkpoint::params, &Checkpoint::moment1, &Checkpoint::moment2}) {
-        const auto &x = (*a.last).*list, &y = (*b.last).*list;
-        if (x.size() != y.size()) return "tensors";
-        for (std::size_t i = 0; i < x.size(); ++i)
-            if (x[i].name != y[i].name || x[i].bytes != y[i].bytes) return QString::fromStdString(x[i].name);
-    }
-    return "";
-}
-
 std::unique_ptr<Device> emulated(std::uint64_t seed, bool checked = false) {
     return std::make_unique<EmulatedCudaDevice>(grid::Schedule{grid::Schedule::Order::Drawn, seed, checked});
 }
@@ -77,36 +40,17 @@ const MemorySink& alone(int lane) {
     auto& run = known[lane];
     if (!run) {
         run = std::make_unique<LaneRun>(recipe_of_lane(lane), emulated(3));
-        run->advance();
+        run->advance(kSteps);
     }
     return run->sink;
 }
 
-/// body(lane, run, step) in a thread each; its exceptions fail the test. step: of all lanes that have not
-/// ended.
-void in_lanes(Device& card, int count,
-              const std::function<void(int, std::unique_ptr<LaneRun>&, std::barrier<>&)>& body) {
-    std::barrier step(count);
+/// body(lane, run, step) in `count` lanes of the card.
+void in_lanes_of(Device& card, int count,
+                 const std::function<void(int, std::unique_ptr<LaneRun>&, std::barrier<>&)>& body) {
     std::vector<std::unique_ptr<Device>> lanes;
     for (int i = 0; i < count; ++i) lanes.push_back(card.lane());
-    std::vector<std::string> failures(static_cast<std::size_t>(count));
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i)
-        threads.emplace_back([&, i] {
-            try {
-                auto run = std::make_unique<LaneRun>(recipe_of_lane(i),
-                                                     std::move(lanes[static_cast<std::size_t>(i)]));
-                body(i, run, step);
-            } catch (const std::exception& error) {
-                failures[static_cast<std::size_t>(i)] = error.what();
-            }
-            step.arrive_and_drop();
-        });
-    for (std::thread& thread : threads) thread.join();
-    for (int i = 0; i < count; ++i)
-        QVERIFY2(
-            failures[static_cast<std::size_t>(i)].empty(),
-            qPrintable(QString("lane %1: %2").arg(i).arg(failures[static_cast<std::size_t>(i)].c_str())));
+    in_lanes(std::move(lanes), recipe_of_lane, body);
 }
 
 }  // namespace
@@ -133,7 +77,7 @@ class LanesTest : public QObject {
         QFETCH(int, lanes);
         const auto card = emulated(11, checked);
         std::vector<MemorySink> found(kLanes);
-        in_lanes(*card, lanes, [&](int lane, std::unique_ptr<LaneRun>& run, std::barrier<>& step) {
+        in_lanes_of(*card, lanes, [&](int lane, std::unique_ptr<LaneRun>& run, std::barrier<>& step) {
             for (int i = 0; i < kSteps; ++i) {
                 step.arrive_and_wait();  // so that no lane runs ahead
                 run->advance(1);
@@ -151,10 +95,9 @@ class LanesTest : public QObject {
         std::vector<MemorySink> found(kLanes);
         std::vector<Outcome> outcomes(kLanes);
         bool out_of_memory = false;
-        in_lanes(*card, kLanes, [&](int lane, std::unique_ptr<LaneRun>& run, std::barrier<>& step) {
+        in_lanes_of(*card, kLanes, [&](int lane, std::unique_ptr<LaneRun>& run, std::barrier<>& step) {
             run->advance(2);
             step.arrive_and_wait();
-            auto& device = dynamic_cast<EmulatedCudaDevice&>(*run->device);
             switch (lane) {
                 case Diverges: {
                     HotKnobs knobs = run->run->experiment().knobs();
@@ -169,7 +112,7 @@ class LanesTest : public QObject {
                     run.reset();  // run and lane, while the others compute
                     return;
                 case RunsOutOfMemory:
-                    device.fail_at({.allocation = 1, .launch = 0});
+                    run->card().fail_at({.allocation = 1, .launch = 0});
                     break;
                 default:
                     break;
@@ -190,8 +133,8 @@ class LanesTest : public QObject {
         QCOMPARE(outcomes[RunsOutOfMemory].state, RunState::Failed);
         QVERIFY(out_of_memory);
         // The card serves new lanes.
-        in_lanes(*card, 1, [&](int, std::unique_ptr<LaneRun>& run, std::barrier<>&) {
-            run->advance();
+        in_lanes_of(*card, 1, [&](int, std::unique_ptr<LaneRun>& run, std::barrier<>&) {
+            run->advance(kSteps);
             found[0] = run->sink;
         });
         QCOMPARE(difference(found[0], alone(0)), QString());

@@ -3,7 +3,7 @@
 
 #include "core/backend/cuda/compact/cuda_compact_ops.h"
 #include "core/backend/cuda/host_gemm.h"
-#include "core/backend/cuda/launch/captured_calls.h"
+#include "core/backend/cuda/launch/queued_gemm.h"
 #include "core/backend/cuda/ops/cuda_ops.h"
 #include "core/backend/cuda/rounding_gemm.h"
 #include "core/backend/shared/out_of_memory.h"
@@ -24,7 +24,7 @@ template <class T>
 struct Exact {
     Exact(cuda::Context& context, bool checked, int stored_tokens, Rounding operands = Rounding::None)
         : gemm(checked, operands, PrecisionPolicy::Autocast),
-          queued(context, gemm),
+          queued(context, gemm, operands),
           ops(context, queued, Rounding::None, PrecisionPolicy::Pure, stored_tokens) {}
     cuda::HostGemm<T> gemm;
     cuda::QueuedGemm<T> queued;
@@ -43,8 +43,24 @@ struct Rounded {
     std::unique_ptr<CompactOps<float>> compact;
 };
 
-/// The calls of the graph that the calling thread captures.
-thread_local std::vector<std::function<void()>>* captured = nullptr;
+/// Calls, to be made again. before: called before each of them.
+class CapturedCalls final : public cuda::Executable {
+  public:
+    CapturedCalls(std::vector<const cuda::Call*> calls, const cuda::Queue& queue,
+                  std::function<void()> before)
+        : calls_(std::move(calls)), queue_(queue), before_(std::move(before)) {}
+    void launch() override {
+        for (const cuda::Call* call : calls_) {
+            before_();
+            call->run(queue_);
+        }
+    }
+
+  private:
+    const std::vector<const cuda::Call*> calls_;
+    const cuda::Queue queue_;
+    const std::function<void()> before_;
+};
 
 }  // namespace
 
@@ -70,8 +86,9 @@ struct EmulatedCudaDevice::State {
     cuda::CudaStepOps<double> wide_step;
 };
 
-EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens)
-    : schedule_(schedule), stored_tokens_(stored_tokens) {
+EmulatedCudaDevice::EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens,
+                                       std::unique_ptr<cuda::Replica> replica)
+    : DeviceBase(std::move(replica)), schedule_(schedule), stored_tokens_(stored_tokens) {
     // Without instrumented kernels it is not known what they have initialised.
     schedule_.checked = schedule.checked && grid::accesses_checked();
     cuda::Context& context = *this;
@@ -103,6 +120,10 @@ void* EmulatedCudaDevice::allocate(std::size_t bytes) {
                            std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB were requested");
     };
     if (fault_.allocation > 0 && ++allocations_ == fault_.allocation) throw out_of_memory();
+    if (void* const block = allocate_of_replica(bytes)) {
+        if (!schedule_.checked) std::memset(block, 0xff, bytes);
+        return block;
+    }
     if (schedule_.checked) {
         try {
             return grid::device_memory().allocate(bytes);
@@ -117,6 +138,7 @@ void* EmulatedCudaDevice::allocate(std::size_t bytes) {
 }
 
 void EmulatedCudaDevice::release(void* block, std::size_t) noexcept {
+    if (release_of_replica(block)) return;
     if (schedule_.checked)
         grid::device_memory().release(block);
     else
@@ -156,40 +178,43 @@ void EmulatedCudaDevice::download(void* to, const void* from, std::size_t bytes)
 void EmulatedCudaDevice::copy(void* to, const void* from, std::size_t bytes) {
     const auto moved = static_cast<double>(bytes);
     if (!cuda::is_logged(log_, {moved, moved, 0}, "copy")) return;
-    queue().submit([=, checked = schedule_.checked] {
-        if (checked) {
-            grid::device_memory().host_reads(from, bytes, "a copy within the device");
-            grid::device_memory().host_wrote(to, bytes);
-        }
-        std::memcpy(to, from, bytes);
-    });
+    cuda::submit(queue(), cuda::SimpleCall("copy", [=, checked = schedule_.checked](const cuda::Queue&) {
+                     if (checked) {
+                         grid::device_memory().host_reads(from, bytes, "a copy within the device");
+                         grid::device_memory().host_wrote(to, bytes);
+                     }
+                     std::memcpy(to, from, bytes);
+                 }));
 }
 void EmulatedCudaDevice::zero(void* to, std::size_t bytes) {
     if (!cuda::is_logged(log_, {0, static_cast<double>(bytes), 0}, "zero")) return;
-    queue().submit([=, checked = schedule_.checked] {
-        if (checked) grid::device_memory().host_wrote(to, bytes);
-        std::memset(to, 0, bytes);
-    });
+    cuda::submit(queue(), cuda::SimpleCall("zero", [=, checked = schedule_.checked](const cuda::Queue&) {
+                     if (checked) grid::device_memory().host_wrote(to, bytes);
+                     std::memset(to, 0, bytes);
+                 }));
 }
 
 cuda::Queue EmulatedCudaDevice::queue() const {
-    if (is_captured()) return {schedule_, captured, log_};
+    if (is_captured()) return {schedule_, captured(), log_};
     count_launch();
     return {schedule_, nullptr, log_};
 }
 
-std::unique_ptr<Graph> EmulatedCudaDevice::capture(const std::function<void()>& calls) {
-    auto graph = std::make_unique<cuda::CapturedCalls>(moves_, [this] { count_launch(); });
-    const Capturing until_the_end(*this);
-    captured = &graph->calls();
-    calls();
-    captured_calls_ = graph->calls().size();
-    return graph;
+std::unique_ptr<cuda::Executable> EmulatedCudaDevice::executable(std::vector<const cuda::Call*> calls) {
+    return std::make_unique<CapturedCalls>(std::move(calls), cuda::Queue{schedule_, nullptr, nullptr},
+                                           [this] { count_launch(); });
 }
 
 std::unique_ptr<Device> EmulatedCudaDevice::lane() {
     require_present();
     return std::make_unique<EmulatedCudaDevice>(schedule_, stored_tokens_);
+}
+
+std::vector<std::unique_ptr<Device>> EmulatedCudaDevice::replicas(int count, std::size_t bytes_each) {
+    require_present();
+    return make_replicas(count, bytes_each, patience_, [&](std::unique_ptr<cuda::Replica> replica) {
+        return std::make_unique<EmulatedCudaDevice>(schedule_, stored_tokens_, std::move(replica));
+    });
 }
 
 PassOps<float> EmulatedCudaDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {

@@ -5,6 +5,7 @@
 #include "core/backend/cuda/tiled/tiled_attention.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace normscope {
@@ -29,7 +30,8 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     /// cheaper than tiles of short maps.
     static constexpr int kStoredTokens = 512;
     /// stored_tokens: up to which length attention keeps its probabilities.
-    explicit EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens = kStoredTokens);
+    explicit EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens = kStoredTokens,
+                                std::unique_ptr<cuda::Replica> replica = nullptr);
     ~EmulatedCudaDevice() override;
 
     DeviceCapabilities capabilities() const override;
@@ -41,12 +43,12 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     void copy(void* to, const void* from, std::size_t bytes) override;
     void zero(void* to, std::size_t bytes) override;
     void synchronize() override;
-    /// The calls, to be made again.
-    std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
     /// Of the same schedule; its launches are run between those of other lanes.
     std::unique_ptr<Device> lane() override;
-    /// Of the last graph that was captured: kernels, GEMMs and copies.
-    std::size_t captured_calls() const { return captured_calls_; }
+    std::vector<std::unique_ptr<Device>> replicas(int count, std::size_t bytes_each) override;
+    /// Of replicas that are made from now on: how long they wait for each other, since the grid runs one
+    /// launch at a time.
+    void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
     PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
     PassOps<double> pass_ops_double() override;
     StepOps<float>& step_ops_float() override;
@@ -66,6 +68,7 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     void log_calls(cuda::LaunchLog* log) { log_ = log; }
 
   private:
+    std::unique_ptr<cuda::Executable> executable(std::vector<const cuda::Call*> calls) override;
     cuda::Queue queue() const override;
     cuda::LaunchLog* log() const override { return log_; }
     void require_present() const;
@@ -75,12 +78,12 @@ class EmulatedCudaDevice : public cuda::DeviceBase {
     struct State;
     grid::Schedule schedule_;
     int stored_tokens_;
+    std::chrono::milliseconds patience_{10000};
     Fault fault_;
     cuda::LaunchLog* log_ = nullptr;
     std::atomic<std::uint64_t> allocations_{0};
     mutable std::atomic<std::uint64_t> launches_{0};
     mutable std::atomic<bool> lost_{false};
-    std::atomic<std::size_t> captured_calls_{0};
     std::unique_ptr<State> state_;
 };
 

@@ -107,7 +107,8 @@ void HostGemm<T>::multiply(const Gemm<T>& g) {
 }
 
 template <class T>
-void HostGemm<T>::linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) {
+void HostGemm<T>::linear(const Linear<T>& g) {
+    const auto [R, out, in, x, weight, bias, y] = g;
     if (checked_) {
         check_reads(R, in, x, in, "linear, x");
         check_reads(out, in, weight, in, "linear, W");

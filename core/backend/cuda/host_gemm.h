@@ -16,7 +16,7 @@ class HostGemm final : public GemmLibrary<T> {
     explicit HostGemm(bool checked, Rounding rounding = Rounding::None,
                       PrecisionPolicy policy = PrecisionPolicy::Pure);
     void multiply(const Gemm<T>&) override;
-    void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override;
+    void linear(const Linear<T>&) override;
 
   private:
     CpuKernels<T> kernels_;

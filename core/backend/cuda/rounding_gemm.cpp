@@ -59,8 +59,8 @@ void RoundingGemm::multiply(const Gemm<float>& g) {
                AddRounded{place_in(low.C), place_in(g.C), rounding_, g.beta, low.C.data, g.C.data});
 }
 
-void RoundingGemm::linear(int R, int out, int in, const float* x, const float* weight, const float* bias,
-                          float* y) {
+void RoundingGemm::linear(const Linear<float>& product) {
+    const auto [R, out, in, x, weight, bias, y] = product;
     if (R == 0 || out == 0) return;
     const Gemm<float> g{Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}};
     const Queue queue = context_.queue();

@@ -19,8 +19,7 @@ class RoundingGemm final : public GemmLibrary<float> {
     RoundingGemm(Context& context, ShortGemmLibrary& library, Rounding rounding, PrecisionPolicy policy)
         : context_(context), library_(library), rounding_(rounding), pure_(policy == PrecisionPolicy::Pure) {}
     void multiply(const Gemm<float>&) override;
-    void linear(int R, int out, int in, const float* x, const float* weight, const float* bias,
-                float* y) override;
+    void linear(const Linear<float>&) override;
 
   private:
     /// Its matrices one after another (one where all of the batch are the same), rows padded to

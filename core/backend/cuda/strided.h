@@ -99,7 +99,7 @@ inline constexpr unsigned kRowsPerThread = 4;
 /// body(entry) for matrices of this many rows, all_rows in total. A warp is along a row, as far as that is
 /// long enough.
 template <class Body>
-__global__ void entries_kernel(unsigned rows, unsigned all_rows, unsigned columns, Body body) {
+NORMSCOPE_KERNEL void entries_kernel(unsigned rows, unsigned all_rows, unsigned columns, Body body) {
     for (unsigned k = 0; k < kRowsPerThread; ++k) {
         const unsigned at = (blockIdx.x * kRowsPerThread + k) * blockDim.y + threadIdx.y;
         if (at >= all_rows) return;
@@ -120,7 +120,7 @@ void each_entry(const Queue& queue, const char* name, int rows, int columns, int
 #if !defined(__CUDACC__)
     state_entries(queue.log, body, static_cast<double>(all_rows) * width);
 #endif
-    launch(queue, name, entries_kernel<Body>,
+    launch(queue, name, kernel_of<entries_kernel<Body>>,
            grid::Shape{{blocks_for(all_rows, across * kRowsPerThread)}, {along, across}}, height, all_rows,
            width, body);
 }

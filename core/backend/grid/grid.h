@@ -8,6 +8,7 @@
 // __ballot_sync, __any_sync, __all_sync, __ffs, warp_reduce, atomicAdd, atomicMax, atomicInc, atomicExch, the
 // functions of tensor_core.h, and
 //
+//   NORMSCOPE_KERNEL void kernel(…)            what a kernel computes: cuda/launch/kernel.h makes one of it
 //   NORMSCOPE_SHARED(float, tile, 256);        an array of the block's shared memory
 //   NORMSCOPE_DYNAMIC_SHARED(float, buffer);   the size given at the launch, as a pointer
 //   launch("name", kernel, {grid, block, shared_bytes, stream}, arguments…);
@@ -21,6 +22,7 @@
 #include <cuda_runtime.h>
 
 #define NORMSCOPE_SHARED(type, name, count) __shared__ type name[count]
+#define NORMSCOPE_KERNEL __device__ __forceinline__
 #define NORMSCOPE_DYNAMIC_SHARED(type, name)                  \
     extern __shared__ __align__(16) unsigned char storage_[]; \
     type* name = reinterpret_cast<type*>(storage_)
@@ -67,6 +69,7 @@ __device__ inline T warp_reduce(T value, Op op) {
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define NORMSCOPE_KERNEL inline
 #define threadIdx (::normscope::grid::this_thread().thread)
 #define blockIdx (::normscope::grid::this_thread().block)
 #define blockDim (::normscope::grid::this_thread().block_dim)

@@ -14,7 +14,7 @@ class Device;
 
 /// Increased with every change of the structs below, of Device (device.h) or of a class of operations
 /// (pass_ops.h, step_ops.h).
-inline constexpr int kCudaPluginAbi = 6;
+inline constexpr int kCudaPluginAbi = 7;
 
 /// One card.
 struct CudaCard {

@@ -31,14 +31,16 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
             return Traffic{4.0, 2, 0} * static_cast<double>(count) +
                    zero_traffic<float>(pieces, piece_count, others);
         });
-        run("prepare", prepare_kernel<F>, grid::Shape{{blocks + more * kBlocksPerPiece}, {kThreads}}, blocks,
-            count / kEight, Narrow<F>{nullptr, weights, to}, pieces, piece_count, arena, others, numbers);
+        run("prepare", kernel_of<prepare_kernel<F>>,
+            grid::Shape{{blocks + more * kBlocksPerPiece}, {kThreads}}, blocks, count / kEight,
+            Narrow<F>{nullptr, weights, to}, pieces, piece_count, arena, others, numbers);
     }
 
     void norm_forward(const NormRows<float>& n, const float* eps, const float* scale,
                       std::uint16_t* y) override {
         if (n.rows == 0) return;
-        const auto kernel = centred(n.kind) ? norm_operand_kernel<F, true> : norm_operand_kernel<F, false>;
+        const auto kernel = centred(n.kind) ? kernel_of<norm_operand_kernel<F, true>>
+                                            : kernel_of<norm_operand_kernel<F, false>>;
         moves([&] { return norm_traffic(n.rows, n.d, 4, 2, 2, 0, 4); });
         run("norm_forward", kernel, one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, n.x, eps,
             n.gamma, n.beta, scale, n.statistics, ShortResult<F>{y});
@@ -166,7 +168,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         if (count > 0)
             moves([&] { return Widen<F>{!fresh, from, to}.moves() * entries_of(pieces, 0, count); });
         if (count > 0)
-            run("widen", widen_pieces_kernel<F>,
+            run("widen", kernel_of<widen_pieces_kernel<F>>,
                 grid::Shape{{static_cast<unsigned>(count), kBlocksPerPiece / 2}, {kThreads}}, pieces, fresh,
                 from, to);
     }
@@ -193,10 +195,11 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
             return Traffic{2 * entries + 4.0 * R, 2 * entries + 4.0 * R, 6 * entries};
         });
         if (V <= kWarpClasses)
-            run("classify", classify_kernel<F, Warp<float>>, one_warp_each(static_cast<std::size_t>(R)), R, V,
-                columns, head.logits, targets, scale, z, losses);
+            run("classify", kernel_of<classify_kernel<F, Warp<float>>>,
+                one_warp_each(static_cast<std::size_t>(R)), R, V, columns, head.logits, targets, scale, z,
+                losses);
         else
-            run("classify", classify_kernel<F, Block<float>>,
+            run("classify", kernel_of<classify_kernel<F, Block<float>>>,
                 grid::Shape{{static_cast<unsigned>(R)}, {static_cast<unsigned>(kBlockLanes)}}, R, V, columns,
                 head.logits, targets, scale, z, losses);
         const ShortLinear w{head.weight ? head.weight : weight, nullptr};
@@ -216,7 +219,8 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         if (count == 0) return;
         const std::size_t groups = count / kEight;
         state_entries(context_.log(), body, static_cast<double>(count));
-        run(name, each_kernel<Body>, grid::Shape{{blocks_for(groups, kThreads)}, {kThreads}}, groups, body);
+        run(name, kernel_of<each_kernel<Body>>, grid::Shape{{blocks_for(groups, kThreads)}, {kThreads}},
+            groups, body);
     }
     /// The same for rows [R, d], and the rounded sums of the results over the rows, a bias' gradient, are
     /// added to sums [d], where that is not null.
@@ -229,7 +233,7 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
         moves([&] {
             return make.moves() * static_cast<double>(area(R, d)) + Traffic{0, 4.0 * chunks * width, 0};
         });
-        run(name, sum_made_rows_kernel<Make>,
+        run(name, kernel_of<sum_made_rows_kernel<Make>>,
             grid::Shape{{blocks_for(width, 32 * kEight), chunks}, {32 * kColumnWarps}}, R, d, make, partial);
         add_later(ChunkSum::of(partial, sums, chunks, width, width, kRounding<F>));
     }
@@ -289,8 +293,8 @@ class CudaCompactOps final : public CompactOps<float>, private CudaCalls<float> 
     void rotate(const AttentionShape& s, int R, const float* angles, bool inverse, std::uint16_t* qkv) {
         const int heads = s.heads + s.kv_heads;
         moves([&] { return rotation_traffic(R, heads, s.head_width, s.n, 2); });
-        run("rotate", rotate_short_kernel<F>, one_warp_each(area(R, heads)), R * heads, heads, s.head_width,
-            static_cast<std::size_t>(s.width()), s.n, angles, inverse, qkv);
+        run("rotate", kernel_of<rotate_short_kernel<F>>, one_warp_each(area(R, heads)), R * heads, heads,
+            s.head_width, static_cast<std::size_t>(s.width()), s.n, angles, inverse, qkv);
     }
 
     ShortGemmLibrary& library_;

@@ -121,8 +121,8 @@ struct AxpbyShort {
 };
 /// Widen at the pieces of an arena.
 template <MmaFormat F>
-__global__ void widen_pieces_kernel(const ArenaPiece* pieces, bool fresh, const std::uint16_t* from,
-                                    float* to) {
+NORMSCOPE_KERNEL void widen_pieces_kernel(const ArenaPiece* pieces, bool fresh, const std::uint16_t* from,
+                                          float* to) {
     const ArenaPiece piece = pieces[blockIdx.x];
     const Widen<F> widen{!fresh, from + piece.offset, to + piece.offset};
     const std::size_t stride = static_cast<std::size_t>(gridDim.y) * blockDim.x;
@@ -132,9 +132,9 @@ __global__ void widen_pieces_kernel(const ArenaPiece* pieces, bool fresh, const 
 }
 /// Narrow of `groups` eights by the first `blocks` blocks, zero_by_block() by the others.
 template <MmaFormat F>
-__global__ void prepare_kernel(unsigned blocks, std::size_t groups, Narrow<F> narrow,
-                               const ArenaPiece* pieces, int count, float* arena, int others,
-                               double* numbers) {
+NORMSCOPE_KERNEL void prepare_kernel(unsigned blocks, std::size_t groups, Narrow<F> narrow,
+                                     const ArenaPiece* pieces, int count, float* arena, int others,
+                                     double* numbers) {
     if (blockIdx.x >= blocks)
         return zero_by_block(blockIdx.x - blocks, pieces, count, arena, others, numbers);
     const std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -219,7 +219,7 @@ struct Loaded {
 /// [chunks, d], in the order of column_chunks_kernel (ops/columns.h): a warp for every kColumnWarps-th row of
 /// its chunk and 32 eights.
 template <class Make>
-__global__ void sum_made_rows_kernel(int rows, int d, Make make, float* partial) {
+NORMSCOPE_KERNEL void sum_made_rows_kernel(int rows, int d, Make make, float* partial) {
     NORMSCOPE_SHARED(float, sums, 32 * kEight * kColumnWarps);
     const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
     const int eights = d / kEight, eight = static_cast<int>(blockIdx.x) * 32 + lane;

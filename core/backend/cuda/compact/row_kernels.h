@@ -50,9 +50,9 @@ struct ShortWarp : Warp<float> {
 
 /// One warp per row of d entries.
 template <MmaFormat F, bool Centred>
-__global__ void norm_operand_kernel(int rows, int d, const float* x, const float* eps, const float* gamma,
-                                    const float* beta, const float* scale, NormStatistics<float> statistics,
-                                    ShortResult<F> y) {
+NORMSCOPE_KERNEL void norm_operand_kernel(int rows, int d, const float* x, const float* eps,
+                                          const float* gamma, const float* beta, const float* scale,
+                                          NormStatistics<float> statistics, ShortResult<F> y) {
     const int i = row_of_warp();
     if (i >= rows) return;
     const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * d;
@@ -62,8 +62,8 @@ __global__ void norm_operand_kernel(int rows, int d, const float* x, const float
 /// Rotary positions (row/rope.h), one warp per row and head; `heads` neighbouring heads of dh entries
 /// from the row's first entry on. Row r is at token r mod n.
 template <MmaFormat F>
-__global__ void rotate_short_kernel(int count, int heads, int dh, std::size_t stride, int n,
-                                    const float* angles, bool inverse, std::uint16_t* x) {
+NORMSCOPE_KERNEL void rotate_short_kernel(int count, int heads, int dh, std::size_t stride, int n,
+                                          const float* angles, bool inverse, std::uint16_t* x) {
     const int i = row_of_warp();
     if (i >= count) return;
     const int row = i / heads, half = dh / 2;
@@ -82,8 +82,9 @@ __global__ void rotate_short_kernel(int count, int heads, int dh, std::size_t st
 /// row::cross_entropy of each row, by the lanes of L, with the gradient in the logits' place; columns
 /// from V to `columns` get 0.
 template <MmaFormat F, class L>
-__global__ void classify_kernel(int rows, int V, int columns, std::uint16_t* logits,
-                                const std::int32_t* targets, const float* scale, float z, float* losses) {
+NORMSCOPE_KERNEL void classify_kernel(int rows, int V, int columns, std::uint16_t* logits,
+                                      const std::int32_t* targets, const float* scale, float z,
+                                      float* losses) {
     const int r = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / static_cast<unsigned>(L::size));
     if (r >= rows) return;
     std::uint16_t* const row = logits + static_cast<std::size_t>(r) * static_cast<std::size_t>(columns);

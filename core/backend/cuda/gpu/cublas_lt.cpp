@@ -35,6 +35,7 @@ CublasLt opened() {
     find(lt.preference_destroy, "cublasLtMatmulPreferenceDestroy");
     find(lt.preference_set, "cublasLtMatmulPreferenceSetAttribute");
     find(lt.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+    find(lt.algorithm_check, "cublasLtMatmulAlgoCheck");
     find(lt.status_string, "cublasLtGetStatusString");
     return lt;
 }

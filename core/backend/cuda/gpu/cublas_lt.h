@@ -22,6 +22,7 @@ struct CublasLt {
     decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
     decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
     decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
+    decltype(&cublasLtMatmulAlgoCheck) algorithm_check = nullptr;
     decltype(&cublasLtGetStatusString) status_string = nullptr;
     std::string missing;  ///< empty, or one line on why the functions are null
 };

@@ -10,6 +10,7 @@
 #include "core/backend/cuda/ops/cuda_ops.h"
 #include "core/backend/cuda/rounding_gemm.h"
 
+#include <chrono>
 #include <mutex>
 
 namespace normscope::cuda {
@@ -35,6 +36,9 @@ struct Rounded {
     std::unique_ptr<CompactOps<float>> compact;
 };
 
+/// How long replicas wait for each other: many steps of the small stacks that are replicas.
+constexpr std::chrono::milliseconds kPatience{50};
+
 struct Stream {
     Stream() { check(cudaStreamCreateWithFlags(&at, cudaStreamNonBlocking), "cudaStreamCreate"); }
     ~Stream() { cudaStreamDestroy(at); }
@@ -57,26 +61,32 @@ std::size_t total_memory() {
 
 }  // namespace
 
+/// Of one lane, or of all replicas of a group.
+struct CudaDevice::Streams {
+    Stream calls;
+    Stream captured;  ///< of the thread that captures a graph
+    std::mutex capture_mutex;
+    LtPlans plans;
+};
+
 struct CudaDevice::State {
-    State(Context& context, std::shared_ptr<CachingAllocator> shared)
-        : blocks(std::move(shared)),
-          copies(stream.at),
-          single(context, plans, LtType::Float32),
-          tf32(context, plans, LtType::Tf32),
-          wide(context, plans, LtType::Float64),
-          short_gemm(context, plans),
+    State(Context& context, std::shared_ptr<CachingAllocator> shared, std::shared_ptr<Streams> in)
+        : streams(std::move(in)),
+          blocks(std::move(shared)),
+          copies(streams->calls.at),
+          single(context, streams->plans, LtType::Float32),
+          tf32(context, streams->plans, LtType::Tf32),
+          wide(context, streams->plans, LtType::Float64),
+          short_gemm(context, streams->plans),
           bf16(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Pure),
           fp16(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Pure),
           bf16_autocast(context, short_gemm, Rounding::Bf16, PrecisionPolicy::Autocast),
           fp16_autocast(context, short_gemm, Rounding::Fp16, PrecisionPolicy::Autocast),
           single_step(context, single.gemm),
           wide_step(context, wide.gemm) {}
-    Stream stream;
-    Stream captured;  ///< of the thread that captures a graph
-    std::mutex capture_mutex;
+    const std::shared_ptr<Streams> streams;
     const std::shared_ptr<CachingAllocator> blocks;
     PinnedCopies copies;
-    LtPlans plans;
     Exact<float> single, tf32;
     Exact<double> wide;
     LtShortGemm short_gemm;
@@ -85,7 +95,9 @@ struct CudaDevice::State {
     CudaStepOps<double> wide_step;
 };
 
-CudaDevice::CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks) : card_(card) {
+CudaDevice::CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks, std::shared_ptr<Streams> streams,
+                       std::unique_ptr<Replica> replica)
+    : DeviceBase(std::move(replica)), card_(card) {
     select();
     const cudaDeviceProp found = properties(card);
     name_ = found.name;
@@ -95,8 +107,9 @@ CudaDevice::CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks) : car
     if (!blocks)
         blocks = std::make_shared<CachingAllocator>(
             "CUDA device " + std::to_string(card) + " (" + name_ + ")", total_memory() / 4);
+    if (!streams) streams = std::make_shared<Streams>();
     Context& context = *this;
-    state_ = std::make_unique<State>(context, std::move(blocks));
+    state_ = std::make_unique<State>(context, std::move(blocks), std::move(streams));
 }
 
 CudaDevice::~CudaDevice() {
@@ -105,7 +118,15 @@ CudaDevice::~CudaDevice() {
 }
 
 std::unique_ptr<Device> CudaDevice::lane() {
-    return std::unique_ptr<Device>(new CudaDevice(card_, state_->blocks));
+    return std::unique_ptr<Device>(new CudaDevice(card_, state_->blocks, nullptr, nullptr));
+}
+
+std::vector<std::unique_ptr<Device>> CudaDevice::replicas(int count, std::size_t bytes_each) {
+    select();
+    const auto streams = std::make_shared<Streams>();
+    return make_replicas(count, bytes_each, kPatience, [&](std::unique_ptr<Replica> replica) {
+        return std::unique_ptr<Device>(new CudaDevice(card_, state_->blocks, streams, std::move(replica)));
+    });
 }
 
 void CudaDevice::select() const {
@@ -120,7 +141,7 @@ DeviceMemory CudaDevice::memory() const {
     select();
     DeviceMemory memory;
     check(cudaMemGetInfo(&memory.free, &memory.total), "cudaMemGetInfo");
-    memory.free += state_->blocks->kept();
+    memory.free += state_->blocks->kept() + unused_of_replica();
     return memory;
 }
 
@@ -128,10 +149,12 @@ void* CudaDevice::allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     not_captured("allocate");
     select();
+    if (void* const block = allocate_of_replica(bytes)) return block;
     return state_->blocks->allocate(this, bytes);
 }
 void CudaDevice::release(void* block, std::size_t) noexcept {
-    if (block && cudaSetDevice(card_) == cudaSuccess) state_->blocks->release(block);
+    if (!block || release_of_replica(block)) return;
+    if (cudaSetDevice(card_) == cudaSuccess) state_->blocks->release(block);
 }
 void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
     not_captured("upload");
@@ -151,27 +174,33 @@ std::unique_ptr<Readback> CudaDevice::read(const void* from, std::size_t bytes) 
 }
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue().stream), "copy");
+    submit(queue(), SimpleCall("copy", [=](const Queue& in) {
+               check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, in.stream), "copy");
+           }));
 }
 void CudaDevice::zero(void* to, std::size_t bytes) {
     if (bytes == 0) return;
-    check(cudaMemsetAsync(to, 0, bytes, queue().stream), "zero");
+    submit(queue(), SimpleCall("zero", [=](const Queue& in) {
+               check(cudaMemsetAsync(to, 0, bytes, in.stream), "zero");
+           }));
 }
 void CudaDevice::synchronize() {
     select();
-    check(cudaStreamSynchronize(state_->stream.at), "synchronize");
+    check(cudaStreamSynchronize(state_->streams->calls.at), "synchronize");
 }
 
 Queue CudaDevice::queue() const {
     select();
-    return {is_captured() ? state_->captured.at : state_->stream.at};
+    return {state_->streams->calls.at, is_captured() ? captured() : nullptr};
 }
 
-std::unique_ptr<Graph> CudaDevice::capture(const std::function<void()>& calls) {
+std::unique_ptr<Executable> CudaDevice::executable(std::vector<const Call*> calls) {
     select();
-    std::lock_guard lock(state_->capture_mutex);
-    const Capturing until_the_end(*this);
-    return std::make_unique<StreamGraph>(state_->captured.at, state_->stream.at, moves_, calls);
+    Streams& streams = *state_->streams;
+    std::lock_guard lock(streams.capture_mutex);
+    return std::make_unique<StreamGraph>(streams.captured.at, streams.calls.at, [&] {
+        for (const Call* call : calls) call->run({streams.captured.at, nullptr});
+    });
 }
 
 PassOps<float> CudaDevice::pass_ops_float(Rounding rounding, PrecisionPolicy policy) {

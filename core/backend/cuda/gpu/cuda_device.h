@@ -17,7 +17,7 @@ class CachingAllocator;
 class CudaDevice final : public DeviceBase {
   public:
     /// SystemError where the card cannot be used or cuBLASLt is missing.
-    explicit CudaDevice(int card) : CudaDevice(card, nullptr) {}
+    explicit CudaDevice(int card) : CudaDevice(card, nullptr, nullptr, nullptr) {}
     ~CudaDevice() override;
 
     DeviceCapabilities capabilities() const override;
@@ -31,19 +31,23 @@ class CudaDevice final : public DeviceBase {
     void copy(void* to, const void* from, std::size_t bytes) override;
     void zero(void* to, std::size_t bytes) override;
     void synchronize() override;
-    /// A CUDA graph.
-    std::unique_ptr<Graph> capture(const std::function<void()>& calls) override;
     /// With a stream, plans of GEMMs and pinned memory of its own. All lanes of a card share its memory: what
     /// one has released and kept is freed where another needs it.
     std::unique_ptr<Device> lane() override;
+    /// In one stream, with plans of GEMMs in common.
+    std::vector<std::unique_ptr<Device>> replicas(int count, std::size_t bytes_each) override;
     PassOps<float> pass_ops_float(Rounding rounding, PrecisionPolicy policy) override;
     PassOps<double> pass_ops_double() override;
     StepOps<float>& step_ops_float() override;
     StepOps<double>& step_ops_double() override;
 
   private:
-    /// blocks: of the card's other lanes; null: it has none.
-    CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks);
+    struct Streams;
+    /// blocks: of the card's other lanes; streams: of the other replicas; null: it has none.
+    CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks, std::shared_ptr<Streams> streams,
+               std::unique_ptr<Replica> replica);
+    /// A CUDA graph.
+    std::unique_ptr<Executable> executable(std::vector<const Call*> calls) override;
     Queue queue() const override;
     /// Makes it the calling thread's device: one program may use several.
     void select() const;

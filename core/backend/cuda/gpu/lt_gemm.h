@@ -16,7 +16,7 @@ class LtGemm final : public GemmLibrary<T> {
     /// type: Float64 for double; Float32 or Tf32 for float.
     LtGemm(Context& context, LtPlans& plans, LtType type) : context_(context), plans_(plans), type_(type) {}
     void multiply(const Gemm<T>&) override;
-    void linear(int R, int out, int in, const T* x, const T* weight, const T* bias, T* y) override;
+    void linear(const Linear<T>&) override;
 
   private:
     Context& context_;

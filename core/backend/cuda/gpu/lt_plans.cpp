@@ -61,31 +61,47 @@ const char* word_of(LtType type) {
     return words[static_cast<int>(type)];
 }
 
-LtPlan::LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace) {
+LtPlan::LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace, const LtPlan* one) {
     try {
         make(shape);
-        Preference preference;
-        preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
-        if (shape.short_result)
-            preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                           static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-        // Its default supposes 256 bytes; heads and biases begin anywhere.
-        preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, shape.A.alignment);
-        preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, shape.B.alignment);
-        preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, shape.D.alignment);
-        preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, shape.D.alignment);
-        cublasLtMatmulHeuristicResult_t result{};
-        int count = 0;
-        const auto status =
-            cublas_lt().heuristic(handle, product_, A_, B_, D_, D_, preference.at, 1, &result, &count);
-        if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return;
-        check(status, "choice of an algorithm");
-        found_ = count > 0 && result.state == CUBLAS_STATUS_SUCCESS;
-        algorithm_ = result.algo;
+        if (one)
+            take(handle, *one, workspace);
+        else
+            choose(handle, shape, workspace);
     } catch (...) {
         destroy();
         throw;
     }
+}
+
+void LtPlan::choose(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace) {
+    Preference preference;
+    preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
+    if (shape.short_result)
+        preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                       static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+    // Its default supposes 256 bytes; heads and biases begin anywhere.
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, shape.A.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, shape.B.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, shape.D.alignment);
+    preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, shape.D.alignment);
+    cublasLtMatmulHeuristicResult_t result{};
+    int count = 0;
+    const auto status =
+        cublas_lt().heuristic(handle, product_, A_, B_, D_, D_, preference.at, 1, &result, &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return;
+    check(status, "choice of an algorithm");
+    found_ = count > 0 && result.state == CUBLAS_STATUS_SUCCESS;
+    algorithm_ = result.algo;
+}
+
+void LtPlan::take(cublasLtHandle_t handle, const LtPlan& one, std::size_t workspace) {
+    cublasLtMatmulHeuristicResult_t result{};
+    found_ = one.found_ &&
+             cublas_lt().algorithm_check(handle, product_, A_, B_, D_, D_, &one.algorithm_, &result) ==
+                 CUBLAS_STATUS_SUCCESS &&
+             result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= workspace;
+    algorithm_ = one.algorithm_;
 }
 
 void LtPlan::make(const LtShape& s) {
@@ -100,6 +116,7 @@ void LtPlan::make(const LtShape& s) {
         set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
         // The heuristic reads no bias, but takes its alignment from the address (cublasLt.h).
         set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(kLtVector));
+        if (s.bias_stride != 0) set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, s.bias_stride);
     }
     A_ = layout(s.A, types.operands, s.batch);
     B_ = layout(s.B, types.operands, s.batch);
@@ -137,10 +154,7 @@ LtPlans::~LtPlans() {
     cudaFree(workspace_);
 }
 
-bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta,
-                  void* D, const void* bias, cudaStream_t stream) {
-    // Held during the call: the descriptor contains the address of the bias.
-    std::lock_guard lock(mutex_);
+const LtPlan& LtPlans::plan_of(const LtShape& shape, const LtPlan* one) {
     if (const auto known = by_shape_.find(shape); known != by_shape_.end()) {
         plans_.splice(plans_.begin(), plans_, known->second);
     } else {
@@ -148,10 +162,18 @@ bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const 
             by_shape_.erase(plans_.back().shape);
             plans_.pop_back();
         }
-        plans_.emplace_front(handle_, shape, kWorkspace);
+        plans_.emplace_front(handle_, shape, kWorkspace, one);
         by_shape_.emplace(shape, plans_.begin());
     }
-    const LtPlan& plan = plans_.front().plan;
+    return plans_.front().plan;
+}
+
+bool LtPlans::run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta,
+                  void* D, const void* bias, cudaStream_t stream, const LtShape* one) {
+    // Held during the call: the descriptor contains the address of the bias.
+    std::lock_guard lock(mutex_);
+    // The single product's plan is the last used one then, which is not dropped for another.
+    const LtPlan& plan = plan_of(shape, one ? &plan_of(*one, nullptr) : nullptr);
     if (!plan.has_algorithm()) return false;
     plan.run(handle_, alpha, A, B, beta, D, bias, workspace_, kWorkspace, stream);
     return true;

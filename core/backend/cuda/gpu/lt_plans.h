@@ -45,6 +45,8 @@ struct LtShape {
     bool a_transposed, b_transposed, bias;
     int batch;
     LtMatrix A, B, D;
+    std::int64_t bias_stride = 0;  ///< of the batch, in entries
+    bool as_one = false;           ///< by the algorithm of LtShape with batch 1: the bits of single products
     auto operator<=>(const LtShape&) const = default;
 };
 
@@ -52,8 +54,8 @@ struct LtShape {
 class LtPlan {
   public:
     /// Asks the heuristic once, with at most that workspace; has_algorithm() is false where cuBLASLt has
-    /// none.
-    LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace);
+    /// none. one: not null, its algorithm is taken, if it can compute this shape.
+    LtPlan(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace, const LtPlan* one);
     ~LtPlan();
     LtPlan(const LtPlan&) = delete;
     LtPlan& operator=(const LtPlan&) = delete;
@@ -66,6 +68,8 @@ class LtPlan {
 
   private:
     void make(const LtShape& shape);
+    void choose(cublasLtHandle_t handle, const LtShape& shape, std::size_t workspace);
+    void take(cublasLtHandle_t handle, const LtPlan& one, std::size_t workspace);
     void destroy() noexcept;
 
     cublasLtMatmulDesc_t product_ = nullptr;
@@ -87,17 +91,20 @@ class LtPlans {
     LtPlans(const LtPlans&) = delete;
     LtPlans& operator=(const LtPlans&) = delete;
 
-    /// False, with nothing done, where cuBLASLt has no algorithm for the shape.
+    /// False, with nothing done, where cuBLASLt has no algorithm for the shape. one: of a shape with as_one,
+    /// that of its single products.
     bool run(const LtShape& shape, const void* alpha, const void* A, const void* B, const void* beta, void* D,
-             const void* bias, cudaStream_t stream);
+             const void* bias, cudaStream_t stream, const LtShape* one = nullptr);
 
   private:
     struct Entry {
-        Entry(cublasLtHandle_t handle, const LtShape& of, std::size_t workspace)
-            : shape(of), plan(handle, of, workspace) {}
+        Entry(cublasLtHandle_t handle, const LtShape& of, std::size_t workspace, const LtPlan* one)
+            : shape(of), plan(handle, of, workspace, one) {}
         const LtShape shape;
         LtPlan plan;
     };
+    const LtPlan& plan_of(const LtShape& shape, const LtPlan* one);
+
     cublasLtHandle_t handle_ = nullptr;
     void* workspace_ = nullptr;
     std::mutex mutex_;

@@ -5,9 +5,8 @@
 
 namespace normscope::cuda {
 
-StreamGraph::StreamGraph(cudaStream_t captured, cudaStream_t stream, const std::atomic<std::uint64_t>& moves,
-                         const std::function<void()>& calls)
-    : stream_(stream), moves_(moves), at_(moves) {
+StreamGraph::StreamGraph(cudaStream_t captured, cudaStream_t stream, const std::function<void()>& calls)
+    : stream_(stream) {
     // Thread-local: another thread's cudaMalloc during the capture does not end it.
     check(cudaStreamBeginCapture(captured, cudaStreamCaptureModeThreadLocal), "capture of a step");
     cudaGraph_t graph = nullptr;

@@ -14,8 +14,8 @@ namespace normscope::cuda {
 
 /// One warp per row and head; `heads` neighbouring heads from the row's first entry on.
 template <class T>
-__global__ void rotate_kernel(int count, int heads, int dh, std::size_t stride, int tokens, const T* angles,
-                              bool inverse, T* x) {
+NORMSCOPE_KERNEL void rotate_kernel(int count, int heads, int dh, std::size_t stride, int tokens,
+                                    const T* angles, bool inverse, T* x) {
     const int i = row_of_warp();
     if (i >= count) return;
     const int row = i / heads, half = dh / 2;
@@ -71,7 +71,7 @@ void CudaLayerOps<T>::rotate(const AttentionShape& shape, int R, int first_token
     const HeadPlaces s(shape);
     const int heads = shape.heads + shape.kv_heads;
     moves([&] { return rotation_traffic(R, heads, s.dh, s.n - first_token, sizeof(T)); });
-    run("rotate", rotate_kernel<T>, one_warp_each(area(R, heads)), R * heads, heads, s.dh,
+    run("rotate", kernel_of<rotate_kernel<T>>, one_warp_each(area(R, heads)), R * heads, heads, s.dh,
         static_cast<std::size_t>(s.width), s.n - first_token, angles + area(first_token, s.dh), inverse, qkv);
     round_pure(area(R, s.width), qkv);
 }
@@ -108,7 +108,7 @@ void CudaLayerOps<T>::attention_forward(const AttentionShape& shape, int sequenc
     const HeadPlaces s(shape);
     const int R = sequences * s.n;
     require_maps(shape, tape);
-    gemm_.linear(R, s.width, s.d, u, w.qkv.weight, w.qkv.bias, tape.qkv);
+    gemm_.linear({R, s.width, s.d, u, w.qkv.weight, w.qkv.bias, tape.qkv});
     if (tape.qk) normalise_qk(shape, sequences, w, tape);
     if (w.angles) rotate(shape, R, 0, w.angles, false, tape.qkv);
     if (tape.probabilities)
@@ -116,7 +116,7 @@ void CudaLayerOps<T>::attention_forward(const AttentionShape& shape, int sequenc
     else if constexpr (std::is_same_v<T, float>)
         tiled_attention(rounding_).forward(context_, shape, sequences, w.scale,
                                            TiledAttention::tape_of(tape));
-    gemm_.linear(R, s.d, s.d_q, tape.mixed, w.out.weight, w.out.bias, f);
+    gemm_.linear({R, s.d, s.d_q, tape.mixed, w.out.weight, w.out.bias, f});
 }
 
 template <class T>
@@ -180,7 +180,7 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
     require_maps(shape, tape);
     T* const mixed = work(Work::Mixed, area(R, s.d_q));
     T* const tqkv = work(Work::Gradient, area(R, s.width));
-    gemm_.linear(R, s.width, s.d, tu, w.qkv.weight, nullptr, tqkv);
+    gemm_.linear({R, s.width, s.d, tu, w.qkv.weight, nullptr, tqkv});
     if (tape.qk) {
         const auto stride = static_cast<std::size_t>(s.width);
         for (const auto& norm : projection_norms(shape, w, tape)) {
@@ -201,7 +201,7 @@ void CudaLayerOps<T>::attention_jvp(const AttentionShape& shape, int first_token
     else if constexpr (std::is_same_v<T, float>)
         tiled_attention(rounding_).jvp(context_, shape, first_token, directions, w.scale,
                                        TiledAttention::tape_of(tape), tqkv, mixed);
-    gemm_.linear(R, s.d, s.d_q, mixed, w.out.weight, nullptr, tf);
+    gemm_.linear({R, s.d, s.d_q, mixed, w.out.weight, nullptr, tf});
 }
 
 }  // namespace normscope::cuda

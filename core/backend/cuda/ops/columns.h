@@ -32,7 +32,7 @@ __device__ inline T block_column_sum(int first, int end, int d, int column, Term
 }
 
 template <class T, class Term>
-__global__ void column_chunks_kernel(int rows, int d, Term term, T* partial) {
+NORMSCOPE_KERNEL void column_chunks_kernel(int rows, int d, Term term, T* partial) {
     const int column = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
     const int first = static_cast<int>(blockIdx.y) * kChunkRows;
     const int end = first + kChunkRows < rows ? first + kChunkRows : rows;
@@ -58,7 +58,7 @@ __device__ inline void add_chunks_of_block(const ChunkSum& s, unsigned block) {
     if constexpr (std::is_same_v<V, float>) sum = rounded(s.to, sum);
     if (threadIdx.x < 32 && column < s.width) static_cast<V*>(s.sums)[column] += sum;
 }
-static __global__ void add_chunks_kernel(ChunkSums all) {
+NORMSCOPE_KERNEL void add_chunks_kernel(ChunkSums all) {
     int i = 0;
     while (i + 1 < all.count && all.first[i + 1] <= blockIdx.x) ++i;
     if (all.at[i].wide && all.at[i].width == 1) {  // of many chunks: a sum of squares
@@ -101,7 +101,7 @@ void CudaCalls<T>::add_chunks(const std::vector<ChunkSum>& sums) {
             blocks += blocks_for(sum.width, 32);
         }
         moves([&] { return traffic; });
-        run("add_chunks", add_chunks_kernel, grid::Shape{{blocks}, {32 * kColumnWarps}}, some);
+        run("add_chunks", kernel_of<add_chunks_kernel>, grid::Shape{{blocks}, {32 * kColumnWarps}}, some);
     }
 }
 
@@ -134,7 +134,7 @@ void CudaCalls<T>::add_columns(const char* name, int rows, int d, Term term, T* 
     T* const partial = partials<T>(static_cast<std::size_t>(chunks) * width);
     const double written = static_cast<double>(chunks) * d * sizeof(T);
     moves([&] { return term.moves() * (static_cast<double>(rows) * d) + Traffic{0, written, 0}; });
-    run(name, column_chunks_kernel<T, Term>,
+    run(name, kernel_of<column_chunks_kernel<T, Term>>,
         grid::Shape{{blocks_for(width, 32), chunks}, {32 * kColumnWarps}}, rows, d, term, partial);
     add_later(ChunkSum::of(partial, sums, chunks, width, width, to));
 }
@@ -192,7 +192,7 @@ struct Transpose {
 
 template <class T>
 void CudaLayerOps<T>::linear(int R, int out, int in, const T* x, const LinearWeights<T>& w, T* y) {
-    if (R > 0) gemm_.linear(R, out, in, x, w.weight, w.bias, y);
+    if (R > 0) gemm_.linear({R, out, in, x, w.weight, w.bias, y});
 }
 template <class T>
 void CudaLayerOps<T>::linear_input_gradient(int R, int out, int in, const T* dy, const T* weight, T* dx) {

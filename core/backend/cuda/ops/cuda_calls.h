@@ -24,7 +24,7 @@ class CudaCalls {
 
     /// kernel(arguments…, in the context's queue).
     template <class... P, class... A>
-    void run(const char* name, void (*kernel)(P...), grid::Shape shape, A... arguments) {
+    void run(const char* name, Kernel<P...> kernel, grid::Shape shape, A... arguments) {
         launch(context_.queue(), name, kernel, shape, arguments...);
     }
     /// What the launch that follows moves; traffic() is called where calls are logged.

@@ -15,7 +15,7 @@ inline unsigned whole_warps(unsigned threads) {
 }
 
 template <class Body>
-__global__ void each_kernel(std::size_t count, Body body) {
+NORMSCOPE_KERNEL void each_kernel(std::size_t count, Body body) {
     const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
     for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
          i += step)
@@ -26,7 +26,7 @@ __global__ void each_kernel(std::size_t count, Body body) {
 /// entries, with constants = step.constants(whether it decays). Nothing where it has a clipping factor and
 /// that is kNoUpdate.
 template <class Step>
-__global__ void pieces_kernel(const ArenaPiece* pieces, int first, Step step) {
+NORMSCOPE_KERNEL void pieces_kernel(const ArenaPiece* pieces, int first, Step step) {
     if constexpr (requires { step.clip; })
         if (*step.clip == kNoUpdate) return;
     const ArenaPiece piece = pieces[first + static_cast<int>(blockIdx.x)];
@@ -64,8 +64,8 @@ template <class Body>
 void CudaCalls<T>::each(const char* name, std::size_t count, Body body) {
     if (count == 0) return;
     state_entries(context_.log(), body, static_cast<double>(count));
-    run(name, each_kernel<Body>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}}, count,
-        body);
+    run(name, kernel_of<each_kernel<Body>>, {{blocks_for(count, kThreads * kEntriesPerThread)}, {kThreads}},
+        count, body);
 }
 
 struct RoundTo {

@@ -141,7 +141,8 @@ __device__ inline void zero_by_block(unsigned block, const ArenaPiece* pieces, i
         clear(numbers, static_cast<std::size_t>(others));
 }
 template <class T>
-__global__ void zero_kernel(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
+NORMSCOPE_KERNEL void zero_kernel(const ArenaPiece* pieces, int count, T* arena, int others,
+                                  double* numbers) {
     zero_by_block(blockIdx.x, pieces, count, arena, others, numbers);
 }
 template <class T>
@@ -175,8 +176,9 @@ template <class T>
 void CudaElementwiseOps<T>::zero(const ArenaPiece* pieces, int count, T* arena, int others, double* numbers) {
     if (count == 0 && others == 0) return;
     moves([&] { return zero_traffic<T>(pieces, count, others); });
-    run("zero", zero_kernel<T>, grid::Shape{{static_cast<unsigned>(count + 1) * kBlocksPerPiece}, {kThreads}},
-        pieces, count, arena, others, numbers);
+    run("zero", kernel_of<zero_kernel<T>>,
+        grid::Shape{{static_cast<unsigned>(count + 1) * kBlocksPerPiece}, {kThreads}}, pieces, count, arena,
+        others, numbers);
 }
 
 template <class T>

@@ -70,7 +70,8 @@ inline constexpr int kTokenColumns = 128;
 /// One warp per row. The first row of a token in its chunk gets the sum of dx over the chunk's rows of this
 /// token, in order; the others of `partial` [rows, d] are not written.
 template <class T>
-__global__ void token_chunks_kernel(int rows, int d, const std::int32_t* tokens, const T* dx, T* partial) {
+NORMSCOPE_KERNEL void token_chunks_kernel(int rows, int d, const std::int32_t* tokens, const T* dx,
+                                          T* partial) {
     const int row = row_of_warp();
     if (row >= rows) return;
     const int begin = row / kTokenRows * kTokenRows;
@@ -99,8 +100,8 @@ __global__ void token_chunks_kernel(int rows, int d, const std::int32_t* tokens,
 /// One warp per row and kTokenColumns columns. The first row of a token adds the sums of its chunks, in
 /// order: every entry of the table is written by one warp.
 template <class T>
-__global__ void token_gradient_kernel(int rows, int d, const std::int32_t* tokens, const T* partial,
-                                      T* dtable) {
+NORMSCOPE_KERNEL void token_gradient_kernel(int rows, int d, const std::int32_t* tokens, const T* partial,
+                                            T* dtable) {
     const int row = row_of_warp();
     if (row >= rows) return;
     const std::int32_t token = tokens[row];
@@ -128,8 +129,8 @@ __global__ void token_gradient_kernel(int rows, int d, const std::int32_t* token
 
 /// Each row by the lanes of L.
 template <class L, class T>
-__global__ void cross_entropy_kernel(int rows, int V, const T* logits, const std::int32_t* targets,
-                                     const T* scale, T z, T* losses, T* dlogits) {
+NORMSCOPE_KERNEL void cross_entropy_kernel(int rows, int V, const T* logits, const std::int32_t* targets,
+                                           const T* scale, T z, T* losses, T* dlogits) {
     const int r = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / static_cast<unsigned>(L::size));
     if (r >= rows) return;
     const std::size_t at = static_cast<std::size_t>(r) * static_cast<std::size_t>(V);
@@ -168,14 +169,14 @@ void CudaLayerOps<T>::embedding_vjp(int sequences, int length, int d, const std:
     moves([&] {
         return Traffic{rows * (row + sizeof(std::int32_t)), sums * row, static_cast<double>(rows) * d};
     });
-    run("token_chunks", token_chunks_kernel<T>, shape, rows, d, tokens, dx, partial);
+    run("token_chunks", kernel_of<token_chunks_kernel<T>>, shape, rows, d, tokens, dx, partial);
     shape.grid.y = blocks_for(static_cast<std::size_t>(d), kTokenColumns);
     moves([&] {
         return Traffic{(sums + tables) * row + rows * static_cast<double>(sizeof(std::int32_t)), tables * row,
                        sums * d};
     });
-    run("token_gradient", token_gradient_kernel<T>, shape, rows, d, tokens, static_cast<const T*>(partial),
-        dtable);
+    run("token_gradient", kernel_of<token_gradient_kernel<T>>, shape, rows, d, tokens,
+        static_cast<const T*>(partial), dtable);
     round_pure(area(vocab, d), dtable);
     if (!dpositions) return;
     // A position's gradient is a sum over the sequences.
@@ -195,10 +196,10 @@ void CudaElementwiseOps<T>::cross_entropy(int R, int V, const T* logits, const s
                        6.0 * static_cast<double>(area(R, V))};
     });
     if (V <= kWarpClasses)
-        run("cross_entropy", cross_entropy_kernel<Warp<T>, T>, one_warp_each(static_cast<std::size_t>(R)), R,
-            V, logits, targets, scale, z, losses, dlogits);
+        run("cross_entropy", kernel_of<cross_entropy_kernel<Warp<T>, T>>,
+            one_warp_each(static_cast<std::size_t>(R)), R, V, logits, targets, scale, z, losses, dlogits);
     else
-        run("cross_entropy", cross_entropy_kernel<Block<T>, T>,
+        run("cross_entropy", kernel_of<cross_entropy_kernel<Block<T>, T>>,
             grid::Shape{{static_cast<unsigned>(R)}, {static_cast<unsigned>(kBlockLanes)}}, R, V, logits,
             targets, scale, z, losses, dlogits);
     if (dlogits) round_pure(area(R, V), dlogits);

@@ -43,9 +43,9 @@ __device__ inline void norm_of_row(int i, const T* x, int d, const T* eps, const
     statistics.rstd[i] = rstd;
 }
 template <class T, bool Centred>
-__global__ void norm_forward_kernel(int count, PieceRows<const T> x, const T* eps, const T* gamma,
-                                    const T* beta, const T* scale, NormStatistics<T> statistics,
-                                    PieceRows<T> y) {
+NORMSCOPE_KERNEL void norm_forward_kernel(int count, PieceRows<const T> x, const T* eps, const T* gamma,
+                                          const T* beta, const T* scale, NormStatistics<T> statistics,
+                                          PieceRows<T> y) {
     const int i = row_of_warp();
     if (i < count)
         norm_of_row<Warp<T>, Centred>(i, x.at(i), x.d, eps, gamma, beta, scale, statistics, y.at(i));
@@ -80,9 +80,9 @@ struct EmbeddedRows {
 /// z = rows, norm_forward_kernel of z, and the squares of its rows (null: none): a lane reads what it has
 /// written. L: what stores y.
 template <class L, bool Centred, class Rows, class Y, class T>
-__global__ void rows_norm_kernel(int count, int d, Rows rows, T* z, double* squares, const T* eps,
-                                 const T* gamma, const T* beta, const T* scale, NormStatistics<T> statistics,
-                                 Y y) {
+NORMSCOPE_KERNEL void rows_norm_kernel(int count, int d, Rows rows, T* z, double* squares, const T* eps,
+                                       const T* gamma, const T* beta, const T* scale,
+                                       NormStatistics<T> statistics, Y y) {
     const int i = row_of_warp();
     if (i >= count) return;
     const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(i) * d;
@@ -101,9 +101,9 @@ __global__ void rows_norm_kernel(int count, int d, Rows rows, T* z, double* squa
 
 /// out = (add ? out : 0) + scale·C(weight ∘ u), then times `after`: both directions of the Jacobian.
 template <class T, bool Centred>
-__global__ void norm_project_kernel(int count, TapePiece tape, PieceRows<const T> x,
-                                    NormStatistics<T> statistics, const T* weight, const T* after,
-                                    const T* scale, bool add, PieceRows<const T> u, PieceRows<T> out) {
+NORMSCOPE_KERNEL void norm_project_kernel(int count, TapePiece tape, PieceRows<const T> x,
+                                          NormStatistics<T> statistics, const T* weight, const T* after,
+                                          const T* scale, bool add, PieceRows<const T> u, PieceRows<T> out) {
     const int i = row_of_warp();
     if (i >= count) return;
     const int of = tape.of(i);
@@ -151,11 +151,11 @@ inline bool centred(NormKind kind) {
 }
 template <class T>
 auto norm_forward_of(NormKind kind) {
-    return centred(kind) ? norm_forward_kernel<T, true> : norm_forward_kernel<T, false>;
+    return centred(kind) ? kernel_of<norm_forward_kernel<T, true>> : kernel_of<norm_forward_kernel<T, false>>;
 }
 template <class T>
 auto norm_project_of(NormKind kind) {
-    return centred(kind) ? norm_project_kernel<T, true> : norm_project_kernel<T, false>;
+    return centred(kind) ? kernel_of<norm_project_kernel<T, true>> : kernel_of<norm_project_kernel<T, false>>;
 }
 
 template <class T>
@@ -177,7 +177,8 @@ void CudaCalls<T>::rows_norm(const char* name, const NormRows<T>& n, Rows rows, 
                Traffic{0, squares ? 8.0 * n.rows : 0, 0};
     });
     run(name,
-        centred(n.kind) ? rows_norm_kernel<L, true, Rows, Y, T> : rows_norm_kernel<L, false, Rows, Y, T>,
+        centred(n.kind) ? kernel_of<rows_norm_kernel<L, true, Rows, Y, T>>
+                        : kernel_of<rows_norm_kernel<L, false, Rows, Y, T>>,
         one_warp_each(static_cast<std::size_t>(n.rows)), n.rows, n.d, rows, z, partial, eps, n.gamma, n.beta,
         scale, n.statistics, y);
     if (squares) add_later(ChunkSum::of(partial, squares, static_cast<unsigned>(n.rows), 1, 1));

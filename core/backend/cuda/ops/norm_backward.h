@@ -115,9 +115,9 @@ __device__ inline void branch_rows(int first, int end, int d, const T* dx, const
 /// dx = (add ? dx : 0) + scale·C(γ ∘ dy) of row/norm.h, the branch's gradient and the partial sums; dx may be
 /// dy. L: what loads dy and stores the branch's rows.
 template <class L, bool Centred, class U, class To, class T>
-__global__ void norm_vjp_kernel(int rows, int d, const T* x, NormStatistics<T> statistics, const T* gamma,
-                                const T* scale, bool add, U dy, T* dx, NormBranch<To, T> branch,
-                                NormPartials<T> partials) {
+NORMSCOPE_KERNEL void norm_vjp_kernel(int rows, int d, const T* x, NormStatistics<T> statistics,
+                                      const T* gamma, const T* scale, bool add, U dy, T* dx,
+                                      NormBranch<To, T> branch, NormPartials<T> partials) {
     const int first = static_cast<int>(blockIdx.x) * kNormRows;
     const int end = first + kNormRows < rows ? first + kNormRows : rows;
     const T by = value_of(scale);
@@ -171,7 +171,8 @@ void CudaCalls<T>::norm_backward(const NormRows<T>& n, U dy, const T* scale, boo
                Traffic{0, static_cast<double>(bytes), ((dgamma ? 5.0 : 0.0) + (there ? 2.0 : 0.0)) * entries};
     });
     run("norm_vjp",
-        centred(n.kind) ? norm_vjp_kernel<L, true, U, To, T> : norm_vjp_kernel<L, false, U, To, T>,
+        centred(n.kind) ? kernel_of<norm_vjp_kernel<L, true, U, To, T>>
+                        : kernel_of<norm_vjp_kernel<L, false, U, To, T>>,
         grid::Shape{{chunks}, {32 * kNormWarps}}, n.rows, n.d, n.x, n.statistics, n.gamma, scale, add, dy, dx,
         branch, partial);
     if (dgamma) add_later(ChunkSum::of(weights, dgamma, chunks, columns, d));

@@ -32,9 +32,9 @@ struct BeginStep {
 };
 /// By one block.
 template <class T>
-__global__ void finalize_step_kernel(StepRule rule, const StepKnobs* knobs, StepLosses<T> losses,
-                                     GradientSquares squares, StepControl* control, StepReport* report,
-                                     OptimizerNumbers* numbers, double* clip) {
+NORMSCOPE_KERNEL void finalize_step_kernel(StepRule rule, const StepKnobs* knobs, StepLosses<T> losses,
+                                           GradientSquares squares, StepControl* control, StepReport* report,
+                                           OptimizerNumbers* numbers, double* clip) {
     const double loss = block_sum(static_cast<int>(losses.count), losses.losses);
     __syncthreads();
     const double total = block_sum(squares.count, squares.squares);
@@ -216,8 +216,8 @@ void CudaStepOps<T>::finalize_step(const StepRule& rule, const StepKnobs* knobs,
                            sizeof(StepControl) + sizeof(StepKnobs),
                        sizeof(StepControl) + sizeof(OptimizerNumbers) + 8.0, sums + 50};
     });
-    run("finalize_step", finalize_step_kernel<T>, grid::Shape{{1}, {kThreads}}, rule, knobs, losses, squares,
-        control, report, numbers, clip);
+    run("finalize_step", kernel_of<finalize_step_kernel<T>>, grid::Shape{{1}, {kThreads}}, rule, knobs,
+        losses, squares, control, report, numbers, clip);
 }
 template <class T>
 void CudaStepOps<T>::clip_gates(int count, const std::size_t* gates, double clip, const double* global,
@@ -230,7 +230,7 @@ void CudaStepOps<T>::adamw(const ArenaPiece* pieces, int first, int end, const O
     if (end > first)
         moves([&] { return AdamW<T>{n, clip, g, p, m, v}.moves() * entries_of(pieces, first, end); });
     if (end > first)
-        run("adamw", pieces_kernel<AdamW<T>>, blocks_of_pieces(end - first), pieces, first,
+        run("adamw", kernel_of<pieces_kernel<AdamW<T>>>, blocks_of_pieces(end - first), pieces, first,
             AdamW<T>{n, clip, g, p, m, v});
 }
 template <class T>
@@ -239,7 +239,7 @@ void CudaStepOps<T>::adam(const ArenaPiece* pieces, int first, int end, const Op
     if (end > first)
         moves([&] { return Adam<T>{n, clip, g, p, m, v}.moves() * entries_of(pieces, first, end); });
     if (end > first)
-        run("adam", pieces_kernel<Adam<T>>, blocks_of_pieces(end - first), pieces, first,
+        run("adam", kernel_of<pieces_kernel<Adam<T>>>, blocks_of_pieces(end - first), pieces, first,
             Adam<T>{n, clip, g, p, m, v});
 }
 template <class T>
@@ -247,7 +247,7 @@ void CudaStepOps<T>::sgd(const ArenaPiece* pieces, int first, int end, const Opt
                          const double* clip, const T* g, T* p, T* m) {
     if (end > first) moves([&] { return Sgd<T>{n, clip, g, p, m}.moves() * entries_of(pieces, first, end); });
     if (end > first)
-        run("sgd", pieces_kernel<Sgd<T>>, blocks_of_pieces(end - first), pieces, first,
+        run("sgd", kernel_of<pieces_kernel<Sgd<T>>>, blocks_of_pieces(end - first), pieces, first,
             Sgd<T>{n, clip, g, p, m});
 }
 

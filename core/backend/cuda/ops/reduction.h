@@ -14,7 +14,7 @@ namespace normscope::cuda {
 inline constexpr std::size_t kReductionChunk = 4096;
 
 template <class Op, class Term>
-__global__ void chunks_kernel(std::size_t count, Term term, typename Op::value* partial) {
+NORMSCOPE_KERNEL void chunks_kernel(std::size_t count, Term term, typename Op::value* partial) {
     const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * kReductionChunk;
     const std::size_t end = count - begin < kReductionChunk ? count : begin + kReductionChunk;
     typename Op::value v = Op::none();
@@ -24,7 +24,7 @@ __global__ void chunks_kernel(std::size_t count, Term term, typename Op::value* 
 }
 
 template <class Op, class Finish>
-__global__ void finish_kernel(unsigned chunks, const typename Op::value* partial, Finish finish) {
+NORMSCOPE_KERNEL void finish_kernel(unsigned chunks, const typename Op::value* partial, Finish finish) {
     typename Op::value v = Op::none();
     for (unsigned i = threadIdx.x; i < chunks; i += kThreads) v = Op{}(v, partial[i]);
     v = block_reduce<Op>(v);
@@ -33,7 +33,7 @@ __global__ void finish_kernel(unsigned chunks, const typename Op::value* partial
 
 /// Both, of one chunk.
 template <class Term, class Finish>
-__global__ void reduce_kernel(std::size_t count, Term term, Finish finish) {
+NORMSCOPE_KERNEL void reduce_kernel(std::size_t count, Term term, Finish finish) {
     using Op = typename Term::op;
     typename Op::value v = Op::none();
     for (std::size_t i = threadIdx.x; i < count; i += kThreads) v = Op{}(v, term(i));
@@ -51,7 +51,8 @@ void CudaCalls<T>::reduce(const char* name, std::size_t count, Term term, Finish
         moves([&] {
             return term.moves() * static_cast<double>(count) + Traffic{sizeof(double), sizeof(double), 0};
         });
-        return run(name, reduce_kernel<Term, Finish>, grid::Shape{{1}, {kThreads}}, count, term, finish);
+        return run(name, kernel_of<reduce_kernel<Term, Finish>>, grid::Shape{{1}, {kThreads}}, count, term,
+                   finish);
     }
     Value* partial =
         static_cast<Value*>(context_.workspace(Work::Reduction, sizeof(Value) * (chunks > 0 ? chunks : 1)));
@@ -59,9 +60,10 @@ void CudaCalls<T>::reduce(const char* name, std::size_t count, Term term, Finish
     if (chunks > 0)
         moves([&] { return term.moves() * static_cast<double>(count) + Traffic{0, partials, 0}; });
     if (chunks > 0)
-        run(name, chunks_kernel<Op, Term>, grid::Shape{{chunks}, {kThreads}}, count, term, partial);
+        run(name, kernel_of<chunks_kernel<Op, Term>>, grid::Shape{{chunks}, {kThreads}}, count, term,
+            partial);
     moves([&] { return Traffic{partials + 2 * sizeof(double), sizeof(double), partials / sizeof(Value)}; });
-    run(name, finish_kernel<Op, Finish>, grid::Shape{{1}, {kThreads}}, chunks, partial, finish);
+    run(name, kernel_of<finish_kernel<Op, Finish>>, grid::Shape{{1}, {kThreads}}, chunks, partial, finish);
 }
 
 /// Σ x² over the entries begin + threadIdx.x, … of a block of kThreads threads, several loads in flight.
@@ -138,8 +140,8 @@ struct StorePlace {
 
 /// Σ x² of a chunk of each array, partial [chunks, arrays].
 template <class T>
-__global__ void square_chunks_kernel(std::size_t count, std::size_t chunk, std::size_t stride, const T* x,
-                                     double* partial) {
+NORMSCOPE_KERNEL void square_chunks_kernel(std::size_t count, std::size_t chunk, std::size_t stride,
+                                           const T* x, double* partial) {
     x += blockIdx.y * stride;
     const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk;
     const std::size_t end = count - begin < chunk ? count : begin + chunk;
@@ -162,8 +164,8 @@ struct Shards {
 
 /// total = Σ shards at each piece, and its Σ total². total may be the only shard, or null.
 template <class T>
-__global__ void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T> shards, T* total,
-                                  double* squares) {
+NORMSCOPE_KERNEL void sum_shards_kernel(const ArenaPiece* pieces, int first, Shards<T> shards, T* total,
+                                        double* squares) {
     const int i = first + static_cast<int>(blockIdx.x);
     const ArenaPiece piece = pieces[i];
     double squared = 0;
@@ -209,8 +211,8 @@ void CudaCalls<T>::add_squares_of(int arrays, std::size_t count, std::size_t str
         const double entries = static_cast<double>(count) * arrays;
         return Traffic{entries * sizeof(T), static_cast<double>(chunks) * all * sizeof(double), 2 * entries};
     });
-    run("add_squares", square_chunks_kernel<T>, grid::Shape{{chunks, all}, {kThreads}}, count, chunk, stride,
-        x, partial);
+    run("add_squares", kernel_of<square_chunks_kernel<T>>, grid::Shape{{chunks, all}, {kThreads}}, count,
+        chunk, stride, x, partial);
     add_later(ChunkSum::of(partial, out, chunks, all, all));
 }
 template <class T>
@@ -222,7 +224,7 @@ void CudaStepOps<T>::piece_squares(const ArenaPiece* pieces, int first, int end,
                                    double* squares) {
     if (end > first) moves([&] { return sum_traffic<T>(pieces, first, end, 1, false); });
     if (end > first)
-        run("piece_squares", sum_shards_kernel<T>, one_block_each(end - first), pieces, first,
+        run("piece_squares", kernel_of<sum_shards_kernel<T>>, one_block_each(end - first), pieces, first,
             Shards<T>{{arena}, 1}, nullptr, squares);
 }
 template <class T>
@@ -238,8 +240,8 @@ void CudaStepOps<T>::sum_shards(const ArenaPiece* pieces, int first, int end, in
             const bool sums = total && !(some.count == 1 && total == some.at[0]);
             return sum_traffic<T>(pieces, first, end, some.count, sums);
         });
-        run("sum_shards", sum_shards_kernel<T>, one_block_each(end - first), pieces, first, some, total,
-            squares);
+        run("sum_shards", kernel_of<sum_shards_kernel<T>>, one_block_each(end - first), pieces, first, some,
+            total, squares);
     }
 }
 template <class T>

@@ -53,7 +53,7 @@ struct MapRows {
 
 /// Row i of [count, n] becomes softmax(scale·row), zero after its length and before its window.
 template <class T>
-__global__ void softmax_kernel(int count, MapRows map, const T* scale, T* scores) {
+NORMSCOPE_KERNEL void softmax_kernel(int count, MapRows map, const T* scale, T* scores) {
     const int i = row_of_warp();
     if (i >= count) return;
     T* s = scores + static_cast<std::size_t>(i) * static_cast<std::size_t>(map.n);
@@ -67,8 +67,8 @@ __global__ void softmax_kernel(int count, MapRows map, const T* scale, T* scores
 /// Row i of [count, n] becomes scale·(diag(p) − ppᵀ) times itself, zero after its length. Its p is row
 /// first + i mod rows of map i / rows mod maps.
 template <class T>
-__global__ void softmax_project_kernel(int count, MapRows map, int maps, const T* scale, const T* p,
-                                       T* gradient) {
+NORMSCOPE_KERNEL void softmax_project_kernel(int count, MapRows map, int maps, const T* scale, const T* p,
+                                             T* gradient) {
     const int i = row_of_warp();
     if (i >= count) return;
     const auto n = static_cast<std::size_t>(map.n);
@@ -153,7 +153,7 @@ void CudaLayerOps<T>::stored_forward(const AttentionShape& shape, int sequences,
         round_low(area(rows, n), tape.capped);
     }
     moves([&] { return map_traffic<T>(rows, n, shape.causal, 1); });
-    run("softmax", softmax_kernel<T>, one_warp_each(static_cast<std::size_t>(rows)), rows,
+    run("softmax", kernel_of<softmax_kernel<T>>, one_warp_each(static_cast<std::size_t>(rows)), rows,
         MapRows{n, 0, n, shape.causal, shape.window}, w.scale, tape.probabilities);
     round_pure(area(rows, n), tape.probabilities);
     for (int h = 0; h < s.heads; ++h)
@@ -187,7 +187,7 @@ void CudaLayerOps<T>::stored_vjp(const AttentionShape& shape, int sequences, int
                             {ds + s.map(h), n, s.next_map()},
                             sequences});
         moves([&] { return map_traffic<T>(maps * n, n, shape.causal, 2); });
-        run("softmax_project", softmax_project_kernel<T>, one_warp_each(area(maps, n)), maps * n,
+        run("softmax_project", kernel_of<softmax_project_kernel<T>>, one_warp_each(area(maps, n)), maps * n,
             MapRows{n, 0, n, shape.causal}, maps, w.scale, tape.probabilities, ds);
         round_pure(static_cast<std::size_t>(maps) * s.map(), ds);
         through_cap(shape, w, tape, 0, n, maps * n, maps, ds);
@@ -268,8 +268,9 @@ void CudaLayerOps<T>::stored_jvp(const AttentionShape& shape, int first_token, i
         const int map_rows = count * s.heads * m;
         through_cap(shape, w, tape, first_token, m, map_rows, s.heads, scores);
         moves([&] { return map_traffic<T>(map_rows, n, false, 2); });
-        run("softmax_project", softmax_project_kernel<T>, one_warp_each(static_cast<std::size_t>(map_rows)),
-            map_rows, MapRows{m, first_token, n, shape.causal}, s.heads, w.scale, tape.probabilities, scores);
+        run("softmax_project", kernel_of<softmax_project_kernel<T>>,
+            one_warp_each(static_cast<std::size_t>(map_rows)), map_rows,
+            MapRows{m, first_token, n, shape.causal}, s.heads, w.scale, tape.probabilities, scores);
         round_pure(area(map_rows, n), scores);
         for (int h = 0; h < s.heads; ++h) {
             const Operand<T> to{tmixed + area(k * m, s.d_q) + s.q(h), s.d_q, area(m, s.d_q)};

@@ -45,10 +45,10 @@ __device__ inline void gradient_scores(typename Rows::template Block<Tiling<Rows
 /// these roundings: where a row attends to one key, dP and the sum must cancel. One block for each tile of
 /// queries, the longest rows first.
 template <class Rows, int D>
-__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
-    query_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
-                          Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
-                          Packed<typename Rows::Entry> dout, RowSoftmax softmax, float* dots, HeadRows dq) {
+NORMSCOPE_KERNEL void query_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
+                                            Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
+                                            Packed<typename Rows::Entry> dout, RowSoftmax softmax,
+                                            float* dots, HeadRows dq) {
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);
@@ -119,11 +119,10 @@ __global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::
 /// dV = Σ PᵀdO and dK = Σ dSᵀQ over the heads of a group in order, with queries passing in order. One block
 /// for each tile of keys and each `columns` columns; it owns what it writes.
 template <class Rows, int D>
-__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
-    key_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
-                        Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
-                        Packed<typename Rows::Entry> dout, RowSoftmax softmax, const float* dots, HeadRows dk,
-                        HeadRows dv) {
+NORMSCOPE_KERNEL void key_gradient_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
+                                          Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
+                                          Packed<typename Rows::Entry> dout, RowSoftmax softmax,
+                                          const float* dots, HeadRows dk, HeadRows dv) {
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     using Sums = typename Rows::template Block<Tile::columns>;

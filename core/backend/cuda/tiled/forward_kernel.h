@@ -10,10 +10,9 @@ namespace normscope::cuda::tiled {
 /// algorithm 1): `sum` and `mixed` are those of exp(scale·(score − largest)) with the largest score so far,
 /// and are rescaled when it grows. One block for each tile of queries, the longest rows first.
 template <class Rows, int D>
-__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
-    forward_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
-                   Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v, RowSoftmax softmax,
-                   HeadRows out) {
+NORMSCOPE_KERNEL void forward_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
+                                     Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
+                                     RowSoftmax softmax, HeadRows out) {
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     constexpr float minus_infinity = -std::numeric_limits<float>::infinity();

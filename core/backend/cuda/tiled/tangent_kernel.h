@@ -45,11 +45,10 @@ __device__ inline void tangent_scores(typename Rows::template Block<Tiling<Rows,
 /// the sum. Items are directions at one sequence, which is that of the tape; tq, tk and tv are zero before
 /// the first token that moves. One block for each tile of queries from that token on.
 template <class Rows, int D>
-__global__ void __launch_bounds__((Tiling<Rows, D>::threads), (Tiling<Rows, D>::blocks))
-    tangent_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
-                   Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
-                   Packed<typename Rows::Entry> tq, Packed<typename Rows::Entry> tk,
-                   Packed<typename Rows::Entry> tv, RowSoftmax softmax, HeadRows out) {
+NORMSCOPE_KERNEL void tangent_kernel(Sizes s, const float* scale, Packed<typename Rows::Entry> q,
+                                     Packed<typename Rows::Entry> k, Packed<typename Rows::Entry> v,
+                                     Packed<typename Rows::Entry> tq, Packed<typename Rows::Entry> tk,
+                                     Packed<typename Rows::Entry> tv, RowSoftmax softmax, HeadRows out) {
     using Tile = Tiling<Rows, D>;
     using Scores = typename Rows::template Block<Tile::other>;
     NORMSCOPE_DYNAMIC_SHARED(typename Rows::Entry, shared);

@@ -38,8 +38,8 @@ class Passes {
         take(copied(tape_.qkv) * entries(sizes_.sequences, shape_.heads + 2 * shape_.kv_heads), 0);
         const auto [q, k, v] = projections(tape_.qkv, sizes_.sequences, 0);
         state(1, 1, 2);
-        run("tiled_forward", forward_kernel<Rows, D>, blocks(sizes_.heads), Tile::threads,
-            Tile::template bytes<1, 2 * Tile::stages>(), sizes_, scale_, q, k, v, softmax(),
+        run("tiled_forward", bounded_kernel_of<Tile, forward_kernel<Rows, D>>, blocks(sizes_.heads),
+            Tile::threads, Tile::template bytes<1, 2 * Tile::stages>(), sizes_, scale_, q, k, v, softmax(),
             outputs(tape_.mixed, 0));
     }
 
@@ -62,12 +62,14 @@ class Passes {
         const HeadRows dq = result(0), dk = result(shape_.d_q()), dv = result(shape_.d_q() + shape_.d_kv());
         const double of_sums = sums ? 4.0 * sum_chunks(shape_, sizes_.items) : 0;
         state(2, 1, 5, of_sums);
-        run("tiled_query_gradient", query_gradient_kernel<Rows, D>, blocks(heads), Tile::threads,
-            Tile::template bytes<2, 2 * Tile::stages>(), sizes_, scale_, q, k, v, dout, softmax(), dots_, dq);
+        run("tiled_query_gradient", bounded_kernel_of<Tile, query_gradient_kernel<Rows, D>>, blocks(heads),
+            Tile::threads, Tile::template bytes<2, 2 * Tile::stages>(), sizes_, scale_, q, k, v, dout,
+            softmax(), dots_, dq);
         state(2, 2, 4, of_sums);
-        run("tiled_key_gradient", key_gradient_kernel<Rows, D>, blocks(shape_.kv_heads * (D / Tile::columns)),
-            Tile::threads, Tile::template bytes<2, 2 * Tile::stages>(3 * Tile::other * Tile::stages), sizes_,
-            scale_, q, k, v, dout, softmax(), dots_, dk, dv);
+        run("tiled_key_gradient", bounded_kernel_of<Tile, key_gradient_kernel<Rows, D>>,
+            blocks(shape_.kv_heads * (D / Tile::columns)), Tile::threads,
+            Tile::template bytes<2, 2 * Tile::stages>(3 * Tile::other * Tile::stages), sizes_, scale_, q, k,
+            v, dout, softmax(), dots_, dk, dv);
     }
 
     /// Directions in groups whose copies fit in memory of bounded size; the results do not depend on it.
@@ -87,7 +89,7 @@ class Passes {
             // These rows are only read.
             const auto [tq, tk, tv] = projections({const_cast<float*>(tqkv) + area(done * m, shape_.width())},
                                                   sizes.items, first_token);
-            run("tiled_tangent", tangent_kernel<Rows, D>,
+            run("tiled_tangent", bounded_kernel_of<Tile, tangent_kernel<Rows, D>>,
                 static_cast<std::size_t>(tiles()) * area(sizes.items, shape_.heads), Tile::threads,
                 Tile::template bytes<2, 2>(), sizes, scale_, q, k, v, tq, tk, tv, softmax(),
                 outputs({tmixed + area(done * m, shape_.d_q())}, first_token));
@@ -141,7 +143,7 @@ class Passes {
         const Packed<Entry> to{
             free_, heads, static_cast<std::size_t>(D), head, static_cast<std::size_t>(heads) * head, D, 0};
         free_ += entries(items, heads);
-        run("pack_heads", pack_kernel<Rows, D>,
+        run("pack_heads", bounded_kernel_of<Packing, pack_kernel<Rows, D>>,
             static_cast<std::size_t>(sizes_.padded / kTokens) * area(items, heads), 128, 0, sizes_.n, items,
             from, to);
         return to;
@@ -167,7 +169,7 @@ class Passes {
                     2 * products * pairs});
     }
     template <class... P, class... A>
-    void run(const char* name, void (*kernel)(P...), std::size_t block_count, int threads, std::size_t shared,
+    void run(const char* name, Kernel<P...> kernel, std::size_t block_count, int threads, std::size_t shared,
              A... arguments) {
         launch(context_.queue(), name, kernel,
                {{static_cast<unsigned>(block_count)}, {static_cast<unsigned>(threads)}, shared},

@@ -166,10 +166,12 @@ __device__ inline void over_tiles(int begin, int end, int step, const Fetch& fet
     }
 }
 
+struct Packing {
+    static constexpr int threads = 128, blocks = 1;
+};
 /// One block for each item, head and kTokens tokens, token tiles last.
 template <class Rows, int D>
-__global__ void __launch_bounds__(128)
-    pack_kernel(int n, int items, HeadRows from, Packed<typename Rows::Entry> to) {
+NORMSCOPE_KERNEL void pack_kernel(int n, int items, HeadRows from, Packed<typename Rows::Entry> to) {
     using Entry = typename Rows::Entry;
     const Place at = place_of_block(items, to.heads);
     constexpr int pieces = D / Rows::kPiece;
