@@ -51,7 +51,7 @@ const T* bias_of(const Gemm<T, In>&) {
 const std::uint16_t* bias_of(const ShortProduct& g) {
     return g.bias;
 }
-/// A product with the bias that its rows begin with.
+/// A product with a bias that is added to each of its rows.
 template <class T>
 struct WithBias : Gemm<T> {
     const T* bias;
