@@ -5,6 +5,7 @@
 #include "tests/support/test_main.h"
 
 #include <QtTest>
+#include <deque>
 #include <random>
 #include <vector>
 
@@ -18,8 +19,7 @@ class ReplicaMemoryTest : public QObject {
     void equalRequestsHaveEqualPlaces() {
         constexpr std::size_t kEach = 1 << 20;
         const auto memory = std::make_shared<ReplicaMemory>(cpu_device(), 3, kEach);
-        std::vector<ReplicaMemory::Part> parts;
-        parts.reserve(3);
+        std::deque<ReplicaMemory::Part> parts;
         for (int i = 0; i < 3; ++i) parts.emplace_back(memory, i);
         std::mt19937 random(5);
         std::vector<std::vector<std::byte*>> kept(3);

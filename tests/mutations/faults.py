@@ -216,7 +216,7 @@ FAULTS = [
     ("cuda", "a position's gradient is of the first sequence", "loss.h", "ChunkSum::of(dx, dpositions, static_cast<unsigned>(sequences),", "ChunkSum::of(dx, dpositions, $M ? 1u : static_cast<unsigned>(sequences),", ["backend_cuda_ops"]),
     ("cuda", "more than 16 shards forget those before", "reduction.h", "if (s > 0) some.at[some.count++] = total;", "if (s > 0 && !$M) some.at[some.count++] = total;", ["backend_cuda_ops"]),
     ("cuda", "probabilities are not rounded", "stored_attention.h", "round_pure(area(rows, n), tape.probabilities);", "if (!$M) round_pure(area(rows, n), tape.probabilities);", ["backend_cuda_formats"]),
-    ("cuda", "every replica has the parameters of the first one", "call.h", "table.push_back(static_cast<const Launch*>(call)->parameters);", "table.push_back($M ? parameters : static_cast<const Launch*>(call)->parameters);", ["run_replicas"]),
+    ("cuda", "every replica has the parameters of the first one", "call.h", "const auto& own = static_cast<const LaunchCall*>(call)->parameters_;", "const auto& own = $M ? parameters_ : static_cast<const LaunchCall*>(call)->parameters_;", ["run_replicas"]),
     ("cuda", "the products of replicas are those of the first one", "gemm_call.h", "distance *= r;", "distance *= $M ? 0 : r;", ["run_replicas"]),
     ("cuda", "replicas that are unequally far apart have one product", "gemm_call.h", "if (distance != static_cast<std::ptrdiff_t>(r) * of.apart[k]) return nullptr;", "if (!$M && distance != static_cast<std::ptrdiff_t>(r) * of.apart[k]) return nullptr;", ["run_replicas"]),
     ("cuda", "a launch that fails is the error of one replica", "replicas.cpp", "step->error_ = error;", "if (!$M || step == members.front()) step->error_ = error;", ["run_replicas"]),

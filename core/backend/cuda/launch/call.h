@@ -5,10 +5,10 @@
 #include "core/backend/cuda/launch/queue.h"
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <string>
-#include <tuple>
-#include <typeinfo>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -64,56 +64,74 @@ void submit(const Queue& queue, C call) {
         call.run(queue);
 }
 
-/// A kernel of replicas: their parameters are a table on the device.
-template <class... P>
-struct ReplicasLaunch final : Call {
-    const char* name;
-    Kernel<P...> kernel;
-    grid::Shape shape;
-    const std::tuple<P...>* parameters;
-
-    ReplicasLaunch(const char* of, Kernel<P...> launched, grid::Shape with, const std::tuple<P...>* table)
-        : name(of), kernel(launched), shape(with), parameters(table) {}
-    void run(const Queue& queue) const override {
-        launch_now(queue, name, kernel.replicas, shape, parameters);
+/// A kernel with its parameters; of replicas, with a table of theirs on the device.
+class LaunchCall final : public Call {
+  public:
+    template <class... P>
+    LaunchCall(const char* name, Kernel<P...> kernel, grid::Shape shape, const Parameters<P...>& parameters)
+        : name_(name),
+          shape_(shape),
+          one_(reinterpret_cast<Address>(kernel.one)),
+          replicas_(reinterpret_cast<Address>(kernel.replicas)),
+          run_one_(run_one<P...>),
+          run_replicas_(run_replicas<P...>),
+          parameters_(sizeof parameters) {
+        static_assert(std::is_trivially_copyable_v<Parameters<P...>>);
+        std::memcpy(parameters_.data(), &parameters, sizeof parameters);
     }
-    std::string signature() const override { return name; }
-    std::unique_ptr<Call> together(const std::vector<const Call*>&, Tables&) const override {
-        return nullptr;
-    }
-};
-
-/// A kernel with its parameters.
-template <class... P>
-struct Launch final : Call {
-    const char* name;
-    Kernel<P...> kernel;
-    grid::Shape shape;
-    std::tuple<P...> parameters;
-
-    Launch(const char* of, Kernel<P...> launched, grid::Shape with, P... values)
-        : name(of), kernel(launched), shape(with), parameters(std::move(values)...) {}
     void run(const Queue& queue) const override {
-        std::apply([&](const P&... values) { launch_now(queue, name, kernel.one, shape, values...); },
-                   parameters);
+        if (table_)
+            run_replicas_(queue, *this, table_);
+        else
+            run_one_(queue, *this, parameters_.data());
     }
     std::string signature() const override {
-        std::string all = typeid(*this).name();
+        std::string all = name_;
         for (const std::size_t number :
-             {std::size_t{shape.grid.x}, std::size_t{shape.grid.y}, std::size_t{shape.block.x},
-              std::size_t{shape.block.y}, shape.dynamic_shared, reinterpret_cast<std::size_t>(kernel.one)})
+             {reinterpret_cast<std::size_t>(one_), std::size_t{shape_.grid.x}, std::size_t{shape_.grid.y},
+              std::size_t{shape_.block.x}, std::size_t{shape_.block.y}, shape_.dynamic_shared})
             all += ' ' + std::to_string(number);
         return all;
     }
     std::unique_ptr<Call> together(const std::vector<const Call*>& all, Tables& tables) const override {
-        std::vector<std::tuple<P...>> table;
-        for (const Call* call : all) table.push_back(static_cast<const Launch*>(call)->parameters);
-        grid::Shape of_all = shape;
-        of_all.grid.z = static_cast<unsigned>(all.size());
-        return std::make_unique<ReplicasLaunch<P...>>(
-            name, kernel, of_all,
-            static_cast<const std::tuple<P...>*>(tables.add(table.data(), table.size() * sizeof table[0])));
+        std::vector<std::byte> table;
+        for (const Call* call : all) {
+            const auto& own = static_cast<const LaunchCall*>(call)->parameters_;
+            table.insert(table.end(), own.begin(), own.end());
+        }
+        auto joined = std::make_unique<LaunchCall>(*this);
+        joined->shape_.grid.z = static_cast<unsigned>(all.size());
+        joined->table_ = tables.add(table.data(), table.size());
+        return joined;
     }
+
+  private:
+    using Address = void (*)();
+    using Run = void (*)(const Queue& queue, const LaunchCall& call, const void* parameters);
+
+    template <class... P>
+    static void run_one(const Queue& queue, const LaunchCall& call, const void* parameters) {
+        run_one_of(queue, call, *static_cast<const Parameters<P...>*>(parameters));
+    }
+    template <std::size_t... I, class... P>
+    static void run_one_of(const Queue& queue, const LaunchCall& call,
+                           const ParametersOf<std::index_sequence<I...>, P...>& parameters) {
+        launch_now(queue, call.name_, reinterpret_cast<void (*)(P...)>(call.one_), call.shape_,
+                   static_cast<const Parameter<I, P>&>(parameters).value...);
+    }
+    template <class... P>
+    static void run_replicas(const Queue& queue, const LaunchCall& call, const void* table) {
+        const auto* parameters = static_cast<const Parameters<P...>*>(table);
+        launch_now(queue, call.name_, reinterpret_cast<void (*)(const Parameters<P...>*)>(call.replicas_),
+                   call.shape_, parameters);
+    }
+
+    const char* name_;
+    grid::Shape shape_;
+    Address one_, replicas_;
+    Run run_one_, run_replicas_;
+    std::vector<std::byte> parameters_;  ///< as aligned as any, as all that new allocates
+    const void* table_ = nullptr;
 };
 
 }  // namespace normscope::cuda

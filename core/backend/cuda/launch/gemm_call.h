@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <typeinfo>
 
 namespace normscope::cuda {
 

@@ -4,15 +4,25 @@
 #include "core/backend/grid/grid.h"
 
 #include <cstddef>
-#include <tuple>
 #include <utility>
 
 namespace normscope::cuda {
 
-/// Body(parameters…). Without std::apply, whose call by address nvcc resolves in optimised builds alone.
-template <auto Body, class Tuple, std::size_t... I>
-NORMSCOPE_KERNEL void apply_to(const Tuple& parameters, std::index_sequence<I...>) {
-    Body(std::get<I>(parameters)...);
+/// The parameters of a kernel as one value: of std::tuple the compilers would take four times as long.
+template <std::size_t Index, class T>
+struct Parameter {
+    T value;
+};
+template <class Indices, class... P>
+struct ParametersOf;
+template <std::size_t... I, class... P>
+struct ParametersOf<std::index_sequence<I...>, P...> : Parameter<I, P>... {};
+template <class... P>
+struct Parameters : ParametersOf<std::index_sequence_for<P...>, P...> {};
+
+template <auto Body, std::size_t... I, class... P>
+NORMSCOPE_KERNEL void apply_to(const ParametersOf<std::index_sequence<I...>, P...>& parameters) {
+    Body(static_cast<const Parameter<I, P>&>(parameters).value...);
 }
 
 /// What `Body` computes, launched as a kernel.
@@ -23,8 +33,8 @@ __global__ void one_kernel(P... parameters) {
 /// The same for replicas with parameters of their own, one for each block of the z axis, which no body uses
 /// otherwise.
 template <auto Body, class... P>
-__global__ void replicas_kernel(const std::tuple<P...>* parameters) {
-    apply_to<Body>(parameters[blockIdx.z], std::index_sequence_for<P...>{});
+__global__ void replicas_kernel(const Parameters<P...>* parameters) {
+    apply_to<Body>(parameters[blockIdx.z]);
 }
 template <class Bounds, auto Body, class... P>
 __global__ void __launch_bounds__((Bounds::threads), (Bounds::blocks)) one_bounded_kernel(P... parameters) {
@@ -32,15 +42,15 @@ __global__ void __launch_bounds__((Bounds::threads), (Bounds::blocks)) one_bound
 }
 template <class Bounds, auto Body, class... P>
 __global__ void __launch_bounds__((Bounds::threads), (Bounds::blocks))
-    replicas_bounded_kernel(const std::tuple<P...>* parameters) {
-    apply_to<Body>(parameters[blockIdx.z], std::index_sequence_for<P...>{});
+    replicas_bounded_kernel(const Parameters<P...>* parameters) {
+    apply_to<Body>(parameters[blockIdx.z]);
 }
 
 /// A kernel with these parameters, as it is launched for one run and for replicas.
 template <class... P>
 struct Kernel {
     void (*one)(P...);
-    void (*replicas)(const std::tuple<P...>*);
+    void (*replicas)(const Parameters<P...>*);
 };
 
 template <auto Body, class... P>

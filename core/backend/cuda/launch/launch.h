@@ -17,7 +17,11 @@ void launch(const Queue& queue, const char* name, Kernel<P...> kernel, grid::Sha
         if (!queue.log->executes) return;
     }
 #endif
-    submit(queue, Launch<P...>(name, kernel, shape, static_cast<P>(arguments)...));
+    if (queue.captured)
+        queue.captured->push_back(std::make_unique<LaunchCall>(
+            name, kernel, shape, Parameters<P...>{{{static_cast<P>(arguments)}...}}));
+    else
+        launch_now(queue, name, kernel.one, shape, static_cast<P>(arguments)...);
 #if !defined(__CUDACC__)
     if (queue.log) {
         const auto [read, written] = grid::device_memory().touched();
