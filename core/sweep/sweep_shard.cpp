@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/strict_json.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include "core/recipe/recipe_text.h"
 #include "core/session/session.h"
 #include "core/sweep/sweep.h"
+#include "core/sweep/sweep_folder.h"
 #include "tests/support/test_main.h"
 
 #include <QTemporaryDir>
