@@ -66,9 +66,7 @@ void Replicas::launch_all(const Members& members) {
     try {
         if (members.size() == 1) {
             Step& one = *members.front();
-            if (!one.alone_) {
-                one.alone_ = one.device_.executable(pointers_to(one.calls_));
-            }
+            if (!one.alone_) one.alone_ = one.device_.executable(pointers_to(one.calls_));
             count = one.calls_.size();
             one.alone_->launch();
         } else {
