@@ -31,8 +31,8 @@ class PlainGemm final : public cuda::GemmLibrary<double> {
                 }
         }
     }
-    void linear(int R, int out, int in, const double* x, const double* weight, const double* bias,
-                double* y) override {
+    void linear(const cuda::Linear<double>& g) override {
+        const auto [R, out, in, x, weight, bias, y] = g;
         multiply({cuda::Form::Nt, R, out, in, {x, in}, {weight, in}, {y, out}});
         if (!bias) return;
         for (int r = 0; r < R; ++r)
