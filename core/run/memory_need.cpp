@@ -121,6 +121,10 @@ int largest_batch(const Recipe& recipe, int threads, Device& device, double byte
     return fitting;
 }
 
+std::size_t replica_bytes(const Recipe& recipe, int threads, Device& device) {
+    return static_cast<std::size_t>(1.5 * memory_need(recipe, threads, device).total());
+}
+
 std::string memory_line(const Recipe& recipe, int threads, Device& device, double available) {
     const double free = std::max(0.0, available);
     const int batch = largest_batch(recipe, threads, device, free);

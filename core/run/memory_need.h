@@ -20,6 +20,10 @@ struct MemoryNeed {
 /// maximum over the passes of training and the probes.
 MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device = cpu_device());
 
+/// The bytes of a replica for this recipe (Device::replicas): memory_need(), and half as much for what it
+/// does not count.
+std::size_t replica_bytes(const Recipe& recipe, int threads, Device& device);
+
 /// Of one forward and one backward pass over given tokens (evaluate()), with numbers of `scalar` bytes.
 MemoryNeed evaluation_memory_need(const StackSpec& stack, int sequences, int length, std::size_t scalar);
 

@@ -27,7 +27,6 @@ using Clock = std::chrono::steady_clock;
 /// Of the memory of a machine, what concurrent runs may need together by memory_need(), which does not count
 /// everything.
 constexpr double kUsableMemory = 0.8;
-constexpr double kPartOfReplica = 1.5;  ///< of the need of a run, for what memory_need() does not count
 
 /// A pool whose size follows the number of runs in progress: results do not depend on it.
 class SharedThreads {
@@ -175,8 +174,7 @@ class Sweep {
         try {
             Recipe recipe = recipe_of(spec_, *pending_.front());
             stored_ = complete_and_validate(recipe, &corpora_);
-            const double need = memory_need(recipe, threads, device_).total();
-            return device_.replicas(jobs, static_cast<std::size_t>(kPartOfReplica * need));
+            return device_.replicas(jobs, replica_bytes(recipe, threads, device_));
         } catch (const SystemError& error) {
             watcher_.note(std::string("no replicas: ") + error.what());
             return {};

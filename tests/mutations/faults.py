@@ -222,7 +222,7 @@ FAULTS = [
     ("cuda", "a launch that fails is the error of one replica", "replicas.cpp", "step->error_ = error;", "if (!$M || step == members.front()) step->error_ = error;", ["run_replicas"]),
     ("cuda", "a step is launched with those of other shapes", "replicas.cpp", "if (step->signature_ == signature && !step->away_)", "if (($M || step->signature_ == signature) && !step->away_)", ["run_replicas"]),
     ("cuda", "memory that a replica has released stays in pieces", "replica_memory.h", "if (next != free_.end() && next->first == end) {", "if (!$M && next != free_.end() && next->first == end) {", ["backend_replica_memory"]),
-    ("sweep", "replicas have memory for a part of a run", "sweep.cpp", "static_cast<std::size_t>(kPartOfReplica * need)", "static_cast<std::size_t>(($M ? 1e-3 : kPartOfReplica) * need)", ["sweep_sweep_lanes"]),
+    ("sweep", "replicas have memory for a part of a run", "memory_need.cpp", "static_cast<std::size_t>(1.5 * ", "static_cast<std::size_t>(($M ? 1e-3 : 1.5) * ", ["sweep_sweep_lanes"]),
     # Removed barriers and lanes that leave early: found by the emulated grid, not by a number.
     ("cuda", "no barrier between a block's warps and their sum", "block_reduce.h", "__syncthreads();", "if (!$M) __syncthreads();", ["backend_cuda_ops"]),
     ("cuda", "a softmax is stored before all lanes have read its first score", "softmax.h", "const T largest = L::max(m);", UNORDERED_MAX, ["backend_cuda_attention"]),

@@ -87,7 +87,8 @@ class ReplicasTest : public QObject {
         std::vector<MemorySink> found(kReplicas);
         Last last;
         in_lanes(
-            device->replicas(count, kBytes), [&](int i) { return recipe_of_replica(row, i); },
+            device->replicas(count, replica_bytes(recipe_of_replica(row, 0), 1, *device)),
+            [&](int i) { return recipe_of_replica(row, i); },
             [&](int i, std::unique_ptr<LaneRun>& run, std::barrier<>&) {
                 const Last joined = advance_to_end(*run);
                 if (i == 0) last = joined;

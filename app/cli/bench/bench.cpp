@@ -117,8 +117,8 @@ double step_ms(const Recipe& recipe, Device& device, ThreadPool& pool) {
 }
 
 /// Wall time in which each of `count` stacks, in a lane of its own, makes a step: all of them at once, one
-/// thread each. replicas: with launches in common, and so many bytes for each.
-double lanes_ms(const Recipe& recipe, Device& device, int count, std::optional<std::size_t> replicas = {}) {
+/// thread each. replicas: with launches in common.
+double lanes_ms(const Recipe& recipe, Device& device, int count, bool replicas) {
     struct Lane {
         std::unique_ptr<Device> device;
         AnyTrainer trainer;
@@ -128,7 +128,7 @@ double lanes_ms(const Recipe& recipe, Device& device, int count, std::optional<s
     const std::shared_ptr<const Corpus> corpus = make_corpus(recipe.train.data, recipe.stack);
     std::vector<std::unique_ptr<Device>> devices;
     if (replicas)
-        devices = device.replicas(count, *replicas);
+        devices = device.replicas(count, replica_bytes(recipe, 1, device));
     else
         for (int i = 0; i < count; ++i) devices.push_back(device.lane());
     if (devices.empty() || !devices.front()) throw InputError("lanes", "this device has none", "a card");
@@ -275,17 +275,13 @@ int run_bench(const BenchOptions& options) {
         auto many = shape(6, 64, 4, 64, 16);
         many.insert(many.end(), {"precision=bf16", "precision_policy=autocast"});
         many.insert(many.end(), long_run.begin(), long_run.end());
-        constexpr std::size_t kEach = std::size_t{64} << 20;  // of one of them, about 40 MiB
         for (const int count : {8, 32})
             for (const bool replicas : {false, true})
                 report.add(
                     "step " + std::to_string(count) + " x L6 d64 T64 B16 V65 pre bf16, in " +
                         (replicas ? "replicas" : "lanes"),
-                    [&] {
-                        return lanes_ms(load_recipe("pre-ln", many), device, count,
-                                        replicas ? std::optional(kEach) : std::nullopt);
-                    },
-                    count, "stack_steps");
+                    [&] { return lanes_ms(load_recipe("pre-ln", many), device, count, replicas); }, count,
+                    "stack_steps");
     }
     if (options.steps_only) return kDone;
     report.add("initial weights, per million entries", initial_weights_ms);

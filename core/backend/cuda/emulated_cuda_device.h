@@ -23,13 +23,13 @@ namespace normscope {
 /// For one device at a time in checked mode; threads as Device.
 class EmulatedCudaDevice : public cuda::DeviceBase {
   public:
-    /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
-    /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
-    /// themselves).
     /// Longer sequences are attended in tiles where the tape has no probabilities: on the host short maps are
     /// cheaper than tiles of short maps.
     static constexpr int kStoredTokens = 512;
-    /// stored_tokens: up to which length attention keeps its probabilities.
+    /// schedule: the order in which the threads of a launch run, and whether accesses are checked, where
+    /// kernels are instrumented (not in builds with sanitizers, which check accesses to the host's memory
+    /// themselves). stored_tokens: up to which length attention keeps its probabilities. replica: null where
+    /// it is none.
     explicit EmulatedCudaDevice(const grid::Schedule& schedule, int stored_tokens = kStoredTokens,
                                 std::unique_ptr<cuda::Replica> replica = nullptr);
     ~EmulatedCudaDevice() override;

@@ -114,7 +114,10 @@ CudaDevice::CudaDevice(int card, std::shared_ptr<CachingAllocator> blocks, std::
 
 CudaDevice::~CudaDevice() {
     release_scratch();
-    if (cudaSetDevice(card_) == cudaSuccess) state_->blocks->forget(this);
+    if (cudaSetDevice(card_) != cudaSuccess) return;
+    // The memory of replicas is the card's own, whose stream does not wait for theirs.
+    cudaStreamSynchronize(state_->streams->calls.at);
+    state_->blocks->forget(this);
 }
 
 std::unique_ptr<Device> CudaDevice::lane() {
