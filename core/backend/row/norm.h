@@ -7,25 +7,43 @@
 
 namespace normscope::row {
 
-/// Mean and 1/σ_ε of one row: σ_ε = √(var + ε) with the biased variance for LayerNorm; for RMSNorm the mean
-/// is 0 and σ_ε = √(mean(x²) + ε). Two passes, so that a large common offset does not cancel.
+/// Mean and 1/σ_ε of `Rows` rows of d entries that follow each other: σ_ε = √(var + ε) with the biased
+/// variance for LayerNorm; for RMSNorm the mean is 0 and σ_ε = √(mean(x²) + ε). Two passes, so that a large
+/// common offset does not cancel. A sum is a chain of additions, each of which waits for the one before: of
+/// several rows a processor computes the chains at the same time. The bits of a row do not depend on Rows.
+template <class L, bool Centred, int Rows>
+NORMSCOPE_SHARED_CODE inline void norm_statistics_of(const typename L::scalar* x, int d,
+                                                     typename L::scalar eps, typename L::scalar* mean,
+                                                     typename L::scalar* rstd) {
+    using T = typename L::scalar;
+    T m[Rows] = {};
+    if constexpr (Centred) {
+        decltype(L::all(0)) sums[Rows];
+        for (int r = 0; r < Rows; ++r) sums[r] = L::all(0);
+        for_lanes<L>(d, [&](int i, auto part) {
+            for (int r = 0; r < Rows; ++r) sums[r] += L::load(x + r * d + i, part);
+        });
+        for (int r = 0; r < Rows; ++r) m[r] = L::sum(sums[r]) / T(d);
+    }
+    decltype(L::all(0)) squares[Rows];
+    for (int r = 0; r < Rows; ++r) squares[r] = L::all(0);
+    for_lanes<L>(d, [&](int i, auto part) {
+        for (int r = 0; r < Rows; ++r) {
+            const auto c = L::keep(L::load(x + r * d + i, part) - m[r], part);
+            squares[r] += c * c;
+        }
+    });
+    for (int r = 0; r < Rows; ++r) {
+        mean[r] = m[r];
+        rstd[r] = T(1) / std::sqrt(L::sum(squares[r]) / T(d) + eps);
+    }
+}
+
+/// The same of one row.
 template <class L, bool Centred>
 NORMSCOPE_SHARED_CODE inline void norm_statistics(const typename L::scalar* x, int d, typename L::scalar eps,
                                                   typename L::scalar& mean, typename L::scalar& rstd) {
-    using T = typename L::scalar;
-    T m = 0;
-    if constexpr (Centred) {
-        auto sum = L::all(0);
-        for_lanes<L>(d, [&](int i, auto part) { sum += L::load(x + i, part); });
-        m = L::sum(sum) / T(d);
-    }
-    auto squares = L::all(0);
-    for_lanes<L>(d, [&](int i, auto part) {
-        const auto c = L::keep(L::load(x + i, part) - m, part);
-        squares += c * c;
-    });
-    mean = m;
-    rstd = T(1) / std::sqrt(L::sum(squares) / T(d) + eps);
+    norm_statistics_of<L, Centred, 1>(x, d, eps, &mean, &rstd);
 }
 
 /// y = scale·(γ ∘ x̂ + β), x̂ = (x − mean)·rstd. gamma and beta may be null (1 and 0). Y: what the policy

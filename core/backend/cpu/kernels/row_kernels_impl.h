@@ -21,8 +21,13 @@ struct RowKernelSet {
     template <bool Centred>
     static void norm_forward_as(int rows, int d, const T* x, T eps, const T* gamma, const T* beta, T scale,
                                 NormStatistics<T> s, T* y) {
+        constexpr int kTogether = 4;
+        const int together = rows - rows % kTogether;
         for (int r = 0; r < rows; ++r, x += d, y += d) {
-            row::norm_statistics<L, Centred>(x, d, eps, s.mean[r], s.rstd[r]);
+            if (r >= together)
+                row::norm_statistics<L, Centred>(x, d, eps, s.mean[r], s.rstd[r]);
+            else if (r % kTogether == 0)
+                row::norm_statistics_of<L, Centred, kTogether>(x, d, eps, s.mean + r, s.rstd + r);
             row::norm_apply<L>(x, d, s.mean[r], s.rstd[r], gamma, beta, scale, y);
         }
     }
