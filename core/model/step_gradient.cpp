@@ -47,12 +47,13 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
         scratch.short_weights.resize(*device_, table_.size());
         scratch.short_gradients.resize(*device_, table_.size());
     }
-    device_->run(pool, device_->shards(batch.sequences), [&](int i) {
+    device_->run(pool, gradients.part.count, [&](int of_part) {
+        const int i = gradients.part.first + of_part;
         thread_local Tape<T> tape;  // its arrays are in the worker's scratch memory
         Pass<T> p = pass(scratch.transposed, scratch.coefficients);
         p.fresh_gradients = gradients.fresh;
         // What the shard adds to, where its gradients are fresh.
-        T* const arena = gradients.shards[static_cast<std::size_t>(i)].data();
+        T* const arena = gradients.shards[static_cast<std::size_t>(of_part)].data();
         double* const squares = squares_of(gradients, i);
         const int sums = gradients.fresh ? static_cast<int>(sums_.size()) : 0,
                   numbers = gradients.fresh ? 2 * (static_cast<int>(rules_.size()) + 1) : 0;

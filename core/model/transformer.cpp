@@ -415,10 +415,17 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batc
 
 template <class T>
 void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
-    gradients.shards.resize(static_cast<std::size_t>(device_->shards(sequences)));
+    const int all = device_->shards(sequences);
+    clear(gradients, {0, all, all});
+}
+
+template <class T>
+void Transformer<T>::clear(Gradients<T>& gradients, const ShardPart& part) const {
+    gradients.part = part;
+    gradients.shards.resize(static_cast<std::size_t>(part.count));
     for (auto& shard : gradients.shards) shard.resize(*device_, table_.size());
     gradients.fresh = true;
-    gradients.hidden_squares.resize(*device_, gradients.shards.size() * 2 * (rules_.size() + 1));
+    gradients.hidden_squares.resize(*device_, static_cast<std::size_t>(part.all) * 2 * (rules_.size() + 1));
 }
 
 template <class T>
@@ -426,7 +433,7 @@ void Transformer<T>::shard_backward(const Pass<T>& p, const DeviceBatch<T>& batc
                                     const Tape<T>& tape, int index, Gradients<T>& gradients,
                                     const T* token_factor, const NormOutputGradients<T>* noted,
                                     BackwardRecord<T>* record) const {
-    const auto at = static_cast<std::size_t>(index), states = rules_.size() + 1;
+    const auto at = static_cast<std::size_t>(index - gradients.part.first), states = rules_.size() + 1;
     const std::size_t first = static_cast<std::size_t>(rows.first_sequence) * batch.length * spec_.d_model;
     const std::size_t count = static_cast<std::size_t>(rows.sequences) * batch.length * spec_.d_model;
     T* into = gradients.shards[at].data();

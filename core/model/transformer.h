@@ -16,15 +16,21 @@
 
 namespace normscope {
 
+/// Of the `all` shards of a batch, `count` from `first` on.
+struct ShardPart {
+    int first = 0, count = 0, all = 0;
+};
+
 /// Gradients of one step, in the device's memory. Passes are cut into shards of whole sequences; each shard
 /// adds into its own buffer and the buffers are summed in order, so the result has the same bits on one
 /// thread or many.
 template <class T>
 struct Gradients {
-    std::vector<Buffer<T>> shards;
-    bool fresh = true;  ///< uninitialised; the first pass overwrites the buffers
-    /// [shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added, in
-    /// float64 (gradient_ratio.h reads them).
+    ShardPart part;                 ///< of the batch's shards those that this process computes
+    std::vector<Buffer<T>> shards;  ///< of these
+    bool fresh = true;              ///< uninitialised; the first pass overwrites the buffers
+    /// [all shards, 2, 2D+1]: Σh² and Σ(∂loss/∂h)² of every hidden state over all rows that the passes added,
+    /// in float64 (gradient_ratio.h reads them).
     Buffer<double> hidden_squares;
     Buffer<double> norm;           ///< one: ‖total‖₂
     Buffer<double> piece_squares;  ///< of sum_shards()
@@ -140,11 +146,15 @@ class Transformer {
     /// what the gradient of a token's cross-entropy is multiplied by.
     void accumulate(std::size_t batch, const T* token_factor, Gradients<T>&, StepScratch<T>&,
                     ThreadPool&) const;
+    /// For a batch of so many sequences: of all its shards, or of a part of them.
     void clear(Gradients<T>&, int sequences) const;
+    void clear(Gradients<T>&, const ShardPart&) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the
     /// optimizer; and the squares of its pieces into Gradients::piece_squares.
     void sum_shards(Gradients<T>&, ThreadPool&) const;
-    /// The same, and ‖total‖₂ on the host.
+    /// The pieces of the arena in which sum_shards() adds, in order: they are as long as the arena.
+    const Buffer<ArenaPiece>& pieces() const { return pieces_; }
+    /// The same as sum_shards(), and ‖total‖₂ on the host.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// JVP of the sub-layers begin … end − 1 with K directions, at one sequence of the tape:

@@ -87,6 +87,7 @@ RunData Experiment::header() const {
     const DeviceCapabilities device = this->device().capabilities();
     run.backend = device.backend;
     run.device = device.backend == "cpu" ? cpu_name() : device.name;
+    if (ranks_ > 1) run.device += ", " + std::to_string(ranks_) + " ranks";
     run.seed = recipe_.train.seed;
     run.outcome = outcome();
     static_cast<LossLevels&>(run) = corpus_->levels();
@@ -98,6 +99,10 @@ RunData Experiment::header() const {
 
 Device& Experiment::device() const {
     return with(trainer_, [](const auto& t) -> Device& { return t.model().device(); });
+}
+void Experiment::join(Communicator& ranks) {
+    with(trainer_, [&](auto& t) { t.join(ranks); });
+    ranks_ = ranks.size();
 }
 std::int64_t Experiment::steps_done() const {
     return with(trainer_, [](auto& t) { return t.steps_done(); });
@@ -241,6 +246,8 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     std::vector<std::string> of_weights = due;
     const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
     measure(of_weights, pool, nullptr, keep);
+    const std::vector<double> eps_before = with(trainer_, [](auto& t) { return t.raised_eps(); });
+    const std::vector<std::vector<double>> rules_before = interventions_.state();
     intervene(delta, pool);
 
     std::int64_t count = 1;
@@ -250,9 +257,17 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     };
     while (count < at_most && !watched && watch_.empty() && !measured(first + count)) ++count;
     const RunState before = outcome().state;
-    std::vector<StepNumbers> made = with(trainer_, [&](auto& t) {
-        return watched ? std::vector{watched_step(t, pool, of_updates, keep)} : t.steps(pool, count);
-    });
+    std::vector<StepNumbers> made;
+    try {
+        made = with(trainer_, [&](auto& t) {
+            return watched ? std::vector{watched_step(t, pool, of_updates, keep)} : t.steps(pool, count);
+        });
+    } catch (const LostRank&) {
+        // A run that resumes here intervenes again.
+        with(trainer_, [&](auto& t) { t.raise_eps(eps_before); });
+        for (std::size_t i = 0; i < rules_before.size(); ++i) interventions_.restore(i, rules_before[i]);
+        throw;
+    }
     const std::int64_t last = made.back().step;
     const double first_ms = std::exchange(probe_ms, 0);
     // The last step was not known in advance: the remaining probes are measured now, on the final weights.

@@ -58,6 +58,10 @@ class Experiment {
     RunData header() const;
 
     Device& device() const;
+    /// From now on the steps of advance() are those of these ranks together (Trainer::join): each has such an
+    /// experiment and makes the same calls, whatever it measures. LostRank leaves the state as it was before
+    /// the call.
+    void join(Communicator& ranks);
     std::int64_t steps_done() const;
     const Outcome& outcome() const;
     bool ended() const;
@@ -145,6 +149,7 @@ class Experiment {
     Interventions interventions_;
     std::map<std::string, PlaceSelection> selections_;  ///< by probe (ProbePlan::only)
     FlightRecorder flight_;
+    int ranks_ = 1;  ///< that make its steps
     double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;
     std::optional<KnownSeries> known_series_;
 };

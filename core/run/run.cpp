@@ -76,6 +76,8 @@ template <class Compute>
 RunDelta Run::computed(int threads, Compute&& compute) {
     try {
         return compute();
+    } catch (const LostRank&) {
+        throw;
     } catch (const OutOfMemory& error) {
         std::string what_fits;
         try {

@@ -52,7 +52,8 @@ std::chrono::steady_clock::duration checkpoint_interval(std::chrono::steady_cloc
 /// Exceptions of the sink, and of a checkpoint that does not fit into memory, propagate. The run is valid
 /// afterwards and may continue without a recording. Exceptions of training, and of a device from which no
 /// checkpoint can be read, end the run as failed and do not propagate; see error(). Out of memory, the
-/// outcome's text has what the run needs and what would fit.
+/// outcome's text has what the run needs and what would fit. A LostRank propagates too: the run is as before
+/// the call and may be interrupted.
 class Run {
   public:
     using Clock = std::chrono::steady_clock;

@@ -123,7 +123,7 @@ void Trainer<T>::read_hidden_states(const double* squares, StepNumbers& now) con
     now.hidden_rms.assign(states, 0);
     now.hidden_gradient.assign(states, 0);
     for (std::size_t k = 0; k < states; ++k) {
-        for (std::size_t i = 0; i < gradients_.shards.size();
+        for (std::size_t i = 0; i < static_cast<std::size_t>(gradients_.part.all);
              ++i) {  // in order: the same bits on any number of threads
             now.hidden_rms[k] += squares[2 * i * states + k];
             now.hidden_gradient[k] += squares[(2 * i + 1) * states + k];
@@ -156,7 +156,10 @@ void Trainer<T>::upload_inputs(StepNumbers& now) {
 
 template <class T>
 GradientSquares Trainer<T>::reduce_gradients(ThreadPool& pool) {
-    model_.sum_shards(gradients_, pool);
+    if (ranks_)
+        ranks_->sum(gradients_, pool);
+    else
+        model_.sum_shards(gradients_, pool);
     double* const norm = gradients_.norm.data();
     const GradientSquares all{static_cast<int>(gradients_.piece_squares.size()),
                               gradients_.piece_squares.data(),
@@ -174,7 +177,10 @@ void Trainer<T>::device_step(ThreadPool& pool) {
     StepOps<T>& ops = model_.device().template step_ops<T>();
     const std::int64_t losses = scratch_.counted;
     ops.begin_step(rule_, train_.accumulate, losses, control_.data(), loss_factors_.data(), report_.data());
-    model_.clear(gradients_, train_.batch);
+    if (ranks_)
+        model_.clear(gradients_, ranks_->part());
+    else
+        model_.clear(gradients_, train_.batch);
     // The mean over all rows, times what share of them has a loss.
     const auto losses_of_batch = [&]() -> StepLosses<T> {
         const std::size_t rows = scratch_.losses.size();
@@ -188,6 +194,7 @@ void Trainer<T>::device_step(ThreadPool& pool) {
         }
         model_.accumulate(static_cast<std::size_t>(micro), &loss_factors_.data()->token, gradients_, scratch_,
                           pool);
+        if (ranks_) ranks_->share_losses(scratch_);
     }
     const GradientSquares squares = reduce_gradients(pool);
     ops.finalize_step(rule_, step_knobs_.data(), losses_of_batch(), squares, control_.data(), report_.data(),

@@ -9,11 +9,13 @@
 #include "core/train/gate_clip.h"
 #include "core/train/optimizers.h"
 #include "core/train/outcome.h"
+#include "core/train/rank_gradients.h"
 #include "core/train/update_norms.h"
 #include "core/train/verdict.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
@@ -100,6 +102,14 @@ class Trainer {
     /// What ε is raised to at each norm (Transformer::raise_eps), from the next step on.
     const std::vector<double>& raised_eps() const { return model_.raised_eps(); }
     void raise_eps(std::vector<double> by_site) { model_.raise_eps(std::move(by_site)); }
+    /// From now on a step is one of these ranks together, each of which has a trainer in the same state; they
+    /// call step() together. Every number but the held-out ones, which each measures by itself, and every
+    /// weight has the bits of a trainer alone. LostRank leaves the state as it was before the step.
+    /// InputError as RankGradients. `ranks` outlives the trainer.
+    void join(Communicator& ranks) {
+        ranks_ = std::make_unique<RankGradients<T>>(ranks, model_, train_.batch);
+    }
+
     /// The first sequences of the next step's first micro-batch, at most all of them.
     Batch next_batch(int sequences) const;
 
@@ -189,6 +199,7 @@ class Trainer {
     Tape<T> tape_;                  ///< of held-out batches, and of a step that diverged
     StepScratch<T> scratch_;
     Gradients<T> gradients_;
+    std::unique_ptr<RankGradients<T>> ranks_;  ///< that share the step; null: this trainer alone
     HotKnobs knobs_;
     Verdict verdict_;
     Outcome outcome_;

@@ -11,7 +11,14 @@ UpdateNorms Trainer<T>::trial_update(ThreadPool& pool) {
     const Outcome outcome = outcome_;
     const auto validate_every =
         std::exchange(train_.validate_every, 0);  // held-out losses do not affect an update
-    const StepNumbers made = step(pool);
+    const StepNumbers made = [&] {
+        struct Alone {  // other ranks do not try it
+            std::unique_ptr<RankGradients<T>>& ranks;
+            std::unique_ptr<RankGradients<T>> kept = std::move(ranks);
+            ~Alone() { ranks = std::move(kept); }
+        } alone{ranks_};
+        return step(pool);
+    }();
     const bool moved = !made.overflowed && step_ > before.step;
     const HostView<T> moved_weights = trained_weights();
     const std::vector<T> after(moved_weights.begin(), moved_weights.end());

@@ -53,6 +53,7 @@ void Progress::begin(const std::string& name, const std::string& path, std::int6
 }
 
 void Progress::note(const std::string& text) {
+    if (muted_) return;
     if (json_)
         print({{"event", "note"}, {"text", text}});
     else

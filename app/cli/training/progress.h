@@ -25,6 +25,8 @@ class Progress {
     void show(const RunDelta& delta);
     void show(const RunEvent& event);
     void note(const std::string& text);
+    /// No notes from now on: another process prints the same.
+    void mute() { muted_ = true; }
     /// `result` is what JSON shows, the other arguments what the text shows.
     void end(const Outcome& outcome, std::int64_t steps_done, const std::string& path,
              const RunResult& result);
@@ -37,7 +39,7 @@ class Progress {
     const bool json_, terminal_;
     const std::int64_t report_every_;
     std::int64_t steps_ = 0;
-    bool bar_open_ = false;
+    bool bar_open_ = false, muted_ = false;
     std::string last_loss_ = "—";
     std::chrono::steady_clock::time_point shown_{};
 };

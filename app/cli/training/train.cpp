@@ -3,12 +3,12 @@
 #include "app/cli/files.h"
 #include "app/cli/stop.h"
 #include "app/cli/training/progress.h"
+#include "app/cli/training/rank_group.h"
 #include "app/cli/training/run_result.h"
+#include "app/cli/training/train_options.h"
 #include "app/cli/warn.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
-#include "core/probe/interface/cadence.h"
-#include "core/recipe/recipe_text.h"
 #include "core/run/checkpoints/kept_checkpoints.h"
 #include "core/run/checkpoints/run_file.h"
 #include "core/run/interventions/interventions.h"
@@ -24,11 +24,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <limits>
+#include <cstdlib>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,14 +41,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kCheckpointInterval = 5s;
-
-struct TrainOptions {
-    std::string recipe, out, weights, backend = "auto", probes, only, json_settings;
-    std::vector<std::string> settings, watch;
-    int steps = -1, threads = 0, report_every = 0;
-    double max_seconds = 0;
-    bool resume = false, json = false, stop_at_watch = false, diverged_ok = false;
-};
+constexpr auto kPatience = 30s;  ///< of a rank with the leader's last checkpoint
 
 /// The files of a run and its progress output.
 class Outlet final : public RunSink {
@@ -80,29 +75,6 @@ class Outlet final : public RunSink {
     KeptCheckpoints stored_;
     std::string watched_;
 };
-
-/// Of a file, or of standard input for "-".
-std::string text_of(const std::string& path) {
-    std::ifstream file;
-    if (path != "-") file.open(path, std::ios::binary);
-    std::istream& in = path == "-" ? std::cin : file;
-    if (!in)
-        throw InputError("--set-json " + quoted(path), "cannot be read", "a file, or - for standard input");
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// The recipe of the command line, not completed.
-Recipe read_options(const TrainOptions& options) {
-    std::vector<std::string> settings;
-    if (!options.json_settings.empty())
-        settings =
-            settings_of_json(text_of(options.json_settings), "--set-json " + quoted(options.json_settings));
-    settings.insert(settings.end(), options.settings.begin(), options.settings.end());
-    if (options.steps >= 0) settings.push_back("steps=" + std::to_string(options.steps));
-    Recipe recipe = read_recipe(options.recipe, settings);
-    for (const std::string& watch : options.watch) recipe.watch.push_back(parse_watch(watch, "--watch"));
-    return recipe;
-}
 
 /// The preset's probes for a completed recipe, and the places that they measure, with what they are predicted
 /// to take.
@@ -139,15 +111,24 @@ int exit_code(RunState state, const TrainOptions& options) {
     return state == RunState::Diverged && !options.diverged_ok ? kDiverged : kDone;
 }
 
-/// Runs until the end, a signal or, where it is to stop there, a watchpoint.
-void drive(Run& run, ThreadPool& pool, Outlet& outlet, bool stop_at_watch) {
+/// Runs until the end, a signal or, where it is to stop there, a watchpoint: of any rank.
+void drive(Run& run, ThreadPool& pool, RankGroup& ranks, const std::function<std::string()>& watched) {
     run.begin();
-    do {
-        run.advance(pool, run.experiment().steps_a_call());
-        if (stop_wanted()) run.interrupt(stopped_by(), stopped_by());
-        const std::string watched = outlet.watched();
-        if (stop_at_watch && !watched.empty()) run.interrupt("watch: " + watched, "watch: " + watched);
-    } while (!run.ended());
+    try {
+        do {
+            run.advance(pool, run.experiment().steps_a_call());
+            const std::string at_watch = watched();
+            const bool stops = stop_wanted();
+            if (!ranks.any(stops || !at_watch.empty())) continue;
+            const std::string why = stops              ? stopped_by()
+                                    : at_watch.empty() ? "stopped by another rank"
+                                                       : "watch: " + at_watch;
+            run.interrupt(why, why);
+        } while (!run.ended());
+    } catch (const LostRank& lost) {
+        run.interrupt(lost.what(), lost.what());
+        throw;
+    }
     if (run.error()) std::rethrow_exception(run.error());
 }
 
@@ -162,75 +143,124 @@ RunResult result_of(const TrainOptions& options, const Outcome& outcome) {
     return none;
 }
 
-int train(const TrainOptions& options, Progress& progress) {
+/// What is ready before a run starts.
+struct Prepared {
+    std::optional<Resumption> resumed;
+    std::unique_ptr<ThreadPool> pool;
+    std::unique_ptr<Experiment> experiment;  ///< null where the run has ended
+    RunStart start;
+    std::shared_ptr<const RunData> header;
+};
+
+/// Of the rank that records, or of another one, which measures nothing and writes no file.
+Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
+    Prepared made;
+    const bool leads = ranks.leads();
     require_backend(options.backend);
-    require_writable(options.out, {options.recipe, options.weights});
+    if (leads) require_writable(options.out, {options.recipe, options.weights});
     Recipe recipe = read_options(options);
     auto corpus = complete_and_validate(recipe);
-    require_free_for_run(options.out);
+    if (leads) require_free_for_run(options.out);
     progress.set_steps(recipe.train.steps);
     if (!options.probes.empty() || !options.only.empty())
         use_probes(recipe, options.probes, options.only, progress);
 
-    std::optional<Resumption> resumed;
+    auto& resumed = made.resumed;
     if (options.resume) resumed = find_resumption(options.out, recipe);
-    if (resumed && resumed->ended) {
-        if (!resumed->saved) save_as_session(options.out, resumed->view_json, std::move(resumed->checkpoint));
-        CheckpointPair(options.out).remove();
-        progress.recorded(resumed->history);
-        const Outcome& outcome = resumed->history.outcome;
-        progress.end(outcome, static_cast<std::int64_t>(resumed->history.steps.rows()), options.out,
-                     result_of(options, outcome));
-        return exit_code(outcome.state, options);
-    }
+    if (resumed && resumed->ended) return made;
     const bool resumes = resumed && resumed->checkpoint;
     if (options.resume && !resumes)
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
-    ThreadPool pool(options.threads);
-    Device& device = device_named(options.backend);
-    require_device(recipe, pool.threads(), device);
-    auto built =
-        std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus), device);
-    if (stop_wanted()) {  // what was recorded is as it was
-        const Outcome outcome{RunState::Interrupted, 0, stopped_by(), -1};
-        progress.end(outcome, 0, options.out, result_of(options, outcome));
-        print_error(options.out + ": " + stopped_by() + " before a step was made; the same command resumes");
-        return kInterrupted;
+    made.pool = std::make_unique<ThreadPool>(options.threads);
+    Device& device =
+        device_named(ranks.communicator() && options.backend == "auto" ? "cpu" : options.backend);
+    require_device(recipe, made.pool->threads(), device);
+    if (!leads) {
+        recipe.probes.clear();
+        recipe.watch.clear();
+        recipe.train.validate_every = recipe.train.checkpoint_every = 0;
     }
-    RunStart start;
-    std::shared_ptr<const RunData> header;
+    made.experiment =
+        std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus), device);
+    Experiment& built = *made.experiment;
+    if (ranks.communicator()) built.join(*ranks.communicator());
+    RunStart& start = made.start;
     if (resumes) {
         start.checkpoint = std::make_shared<const Checkpoint>(std::move(*resumed->checkpoint));
         start.events.push_back({start.checkpoint->step, "resume",
                                 "from the checkpoint of this step" +
                                     change_of_device(resumed->history, device.capabilities().backend)});
-        const RunData now = built->header();
+        const RunData now = built.header();
         resumed->history.backend = now.backend;
         resumed->history.device = now.device;
-        header = start.history = std::make_shared<const RunData>(std::move(resumed->history));
-        progress.recorded(*header);
-    } else {
-        // Checkpoints of an earlier run must not be mistaken for this one's.
-        CheckpointPair(options.out).remove();
-        if (!options.weights.empty()) {
-            built->load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
-            start.events.push_back({0, "weights", "from " + options.weights});
-            start.given_weights = true;
-        }
-        header = std::make_shared<const RunData>(built->header());
+        made.header = start.history = std::make_shared<const RunData>(std::move(resumed->history));
+        progress.recorded(*made.header);
+        return made;
     }
-    Recording recording(options.out, std::move(header));
-    Outlet outlet(recording, progress, built->recipe().train);
-    Run run(std::move(built), std::move(start), outlet, kCheckpointInterval);
+    if (!options.weights.empty()) {
+        built.load_weights(read_named_arrays(options.weights, "/params"), options.weights + ": /params");
+        start.events.push_back({0, "weights", "from " + options.weights});
+        start.given_weights = true;
+    }
+    made.header = std::make_shared<const RunData>(built.header());
+    return made;
+}
+
+/// What the ranks of a run have in common.
+std::string common_words(const TrainOptions& options, const Prepared& made) {
+    Recipe recipe = read_options(options);
+    complete_and_validate(recipe);
+    const Resumption* const resumed = made.resumed ? &*made.resumed : nullptr;
+    const std::string from = made.start.checkpoint       ? std::to_string(made.start.checkpoint->step)
+                             : resumed && resumed->ended ? "ended"
+                                                         : "new";
+    return std::string(NORMSCOPE_VERSION) + " " + from + " " + recipe_json(recipe);
+}
+
+/// A run that had ended: what it has is printed, in the form of a session.
+int show_ended(const TrainOptions& options, Progress& progress, Resumption& resumed) {
+    if (!resumed.saved) save_as_session(options.out, resumed.view_json, std::move(resumed.checkpoint));
+    CheckpointPair(options.out).remove();
+    progress.recorded(resumed.history);
+    const Outcome& outcome = resumed.history.outcome;
+    progress.end(outcome, static_cast<std::int64_t>(resumed.history.steps.rows()), options.out,
+                 result_of(options, outcome));
+    return exit_code(outcome.state, options);
+}
+
+/// A rank that another one leads.
+int follow(const TrainOptions& options, Prepared made, RankGroup& ranks) {
+    struct Nowhere final : RunSink {
+        void add(const RunDelta&) override {}
+        void save(const std::shared_ptr<const Checkpoint>&) override {}
+    } nowhere;
+    Run run(std::move(made.experiment), std::move(made.start), nowhere, std::chrono::hours(24));
+    drive(run, *made.pool, ranks, [] { return std::string(); });
+    return exit_code(run.outcome().state, options);
+}
+
+int lead(const TrainOptions& options, Progress& progress, Prepared made, RankGroup& ranks) {
+    // Checkpoints of an earlier run must not be mistaken for this one's.
+    if (!made.start.checkpoint) CheckpointPair(options.out).remove();
+    const Device& device = made.experiment->device();
+    const std::string name = default_run_name(made.experiment->recipe());
+    Recording recording(options.out, std::move(made.header));
+    Outlet outlet(recording, progress, made.experiment->recipe().train);
+    Run run(std::move(made.experiment), std::move(made.start), outlet, kCheckpointInterval);
     const Experiment& experiment = run.experiment();
-    progress.begin(default_run_name(recipe), options.out, experiment.steps_done());
+    progress.begin(name, options.out, experiment.steps_done());
     Warner warner;
     warner.show(experiment.warnings());
 
+    bool lost = false;
     try {
-        drive(run, pool, outlet, options.stop_at_watch);
+        drive(run, *made.pool, ranks,
+              [&] { return options.stop_at_watch ? outlet.watched() : std::string(); });
         recording.close();
+    } catch (const LostRank&) {
+        recording.close();
+        lost = true;
     } catch (const std::exception& error) {
         if (!run.error()) recording.abandon({RunState::Failed, experiment.steps_done(), error.what(), -1});
         if (run.error() && !device.capabilities().host_readable && !dynamic_cast<const InputError*>(&error))
@@ -242,14 +272,66 @@ int train(const TrainOptions& options, Progress& progress) {
     warner.show(experiment.warnings());  // of the trained gates
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out, result_of(options, outcome));
-        print_error(options.out + ": interrupted at step " + std::to_string(outcome.step) +
-                    ", --resume continues");
+        print_error(options.out + ": " + (lost ? outcome.text + ", " : "") + "interrupted at step " +
+                    std::to_string(outcome.step) + ", --resume continues");
+        if (lost) ranks.abort(kInterrupted);
         return kInterrupted;
     }
-    save_as_session(options.out, resumed ? resumed->view_json : "", experiment.checkpoint(),
+    save_as_session(options.out, made.resumed ? made.resumed->view_json : "", experiment.checkpoint(),
                     outlet.kept().all());
     progress.end(outcome, experiment.steps_done(), options.out, result_of(options, outcome));
     return exit_code(outcome.state, options);
+}
+
+int train(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
+    Prepared made;
+    ranks.prepare([&] {
+        made = prepared(options, progress, ranks);
+        return ranks.communicator() ? common_words(options, made) : "";
+    });
+    if (!made.experiment) {
+        if (ranks.leads()) return show_ended(options, progress, *made.resumed);
+        return exit_code(made.resumed->history.outcome.state, options);
+    }
+    if (ranks.any(stop_wanted())) {  // what was recorded is as it was
+        if (!ranks.leads()) return kInterrupted;
+        const Outcome outcome{RunState::Interrupted, 0, stopped_by(), -1};
+        progress.end(outcome, 0, options.out, result_of(options, outcome));
+        print_error(options.out + ": " + stopped_by() + " before a step was made; the same command resumes");
+        return kInterrupted;
+    }
+    return ranks.leads() ? lead(options, progress, std::move(made), ranks)
+                         : follow(options, std::move(made), ranks);
+}
+
+/// The last line of --json of a run that failed.
+void show_failure(const TrainOptions& options, Progress& progress, const std::exception& error) {
+    if (!options.json) return;
+    const Outcome failed{RunState::Failed, 0, error.what(), -1};
+    progress.end(failed, 0, options.out, result_of(options, failed));
+}
+
+int train_in_ranks(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
+    try {
+        const int code = train(options, progress, ranks);
+        ranks.close();
+        return code;
+    } catch (const std::exception& error) {
+        const int code = dynamic_cast<const InputError*>(&error) ? kWrongInput : kFailed;
+        if (!ranks.communicator()) {  // all have it, and one reports it
+            if (ranks.leads()) throw;
+            return code;
+        }
+        if (!ranks.leads() && dynamic_cast<const LostRank*>(&error)) {
+            // A launcher kills all ranks soon after one has ended: the leader has its checkpoint to write, and
+            // ends this one then.
+            std::this_thread::sleep_for(kPatience);
+            std::_Exit(kInterrupted);
+        }
+        if (ranks.leads() && code != kWrongInput) show_failure(options, progress, error);
+        print_error(ranks.name() + error.what());
+        ranks.abort(code);
+    }
 }
 
 int run_train(const TrainOptions& options) {
@@ -257,14 +339,14 @@ int run_train(const TrainOptions& options) {
     stop_after(options.max_seconds);
     Progress progress(options.json, options.report_every);
     try {
-        return train(options, progress);
+        RankGroup ranks(options.ranks);
+        if (!ranks.leads()) progress.mute();
+        return ranks.communicator() ? train_in_ranks(options, progress, ranks)
+                                    : train(options, progress, ranks);
     } catch (const InputError&) {
         throw;  // nothing ran: exit code 2 and one line
     } catch (const std::exception& error) {
-        if (options.json) {
-            const Outcome failed{RunState::Failed, 0, error.what(), -1};
-            progress.end(failed, 0, options.out, result_of(options, failed));
-        }
+        show_failure(options, progress, error);
         throw;
     }
 }
@@ -274,50 +356,7 @@ int run_train(const TrainOptions& options) {
 void add_train(CLI::App& program, Task& task) {
     auto options = std::make_shared<TrainOptions>();
     auto* command = program.add_subcommand("train", "trains a recipe and records the run");
-    command->footer(
-        std::string(kCadenceHelp) +
-        "\nCheckpoints next to the recording: every checkpoint.every steps, which the session keeps "
-        "too\n(the newest checkpoint.keep at least); without it every 5 s, less often where they would "
-        "take\nmore than 3 % of the time, and the session keeps the last one alone.");
-    command->add_option("RECIPE", options->recipe, "a recipe's path or a preset's name")->required();
-    command->add_option("--out", options->out, "HDF5 file of the run, written live")->required();
-    command->add_option("--weights", options->weights,
-                        "HDF5 file with /params/NAME to start from instead of drawn weights");
-    command->add_option("--set", options->settings, "KEY=VALUE of the recipe, e.g. stack.depth=24")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_option(
-        "--set-json", options->json_settings,
-        "FILE, or - for standard input: an object of keys and values, nested or dotted; before "
-        "--set");
-    command->add_option("--steps", options->steps, "steps, also the length of the schedule")
-        ->check(CLI::Range(0, 1'000'000'000));
-    command
-        ->add_option("--watch", options->watch,
-                     "\"QUANTITY > VALUE\" or <: reports the steps at which it begins to hold; grad_norm, "
-                     "grad_ratio, loss, hidden_rms, non_finite, entropy")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_flag("--stop-at-watch", options->stop_at_watch,
-                      "stop with a checkpoint where a watchpoint triggers; --resume continues");
-    std::vector<std::string> presets(words_of<ProbesPreset>().begin(), words_of<ProbesPreset>().end());
-    command->add_option("--probes", options->probes, "economy, standard or full instead of the recipe's")
-        ->check(CLI::IsMember(presets));
-    command->add_option(
-        "--only", options->only,
-        "PATTERNS of places, e.g. \"blocks.0, blocks.*.norm_in\": probes measure these alone");
-    add_backend_option(*command, options->backend);
-    command->add_flag("--resume", options->resume, "continue the run in --out");
-    command->add_flag("--json", options->json,
-                      "progress as one JSON object a line; the last line is the result");
-    command
-        ->add_option("--report-every", options->report_every,
-                     "progress of every N-th step; 0: of every step in JSON, once a second in text")
-        ->check(CLI::Range(0, 1'000'000'000));
-    command->add_flag("--diverged-ok", options->diverged_ok,
-                      "exit code 0 instead of 3 for a run that diverges");
-    add_max_seconds_option(*command, options->max_seconds);
-    add_threads_option(*command, options->threads);
+    add_train_options(*command, *options);
     command->callback([options, &task] { task = [options] { return run_train(*options); }; });
 }
 

@@ -39,6 +39,5 @@ struct CudaPlugin {
 /// The only exported symbol, kCudaPluginSymbol: null where the plug-in has another ABI than the caller's.
 using CudaPluginEntry = const CudaPlugin* (*)(int abi);
 inline constexpr const char* kCudaPluginSymbol = "normscope_cuda_plugin";
-inline constexpr const char* kCudaPluginFile = "libnormscope_cuda.so";
 
 }  // namespace normscope

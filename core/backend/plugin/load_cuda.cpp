@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/plugin/load_cuda.h"
 
+#include "core/backend/plugin/open_plugin.h"
 #include "core/base/error.h"
 
-#include <dlfcn.h>
-
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 namespace normscope {
 
 namespace {
 
-constexpr const char* kVariable = "NORMSCOPE_CUDA_PLUGIN";
-
-std::string dynamic_linker_error() {
-    const char* text = dlerror();
-    return text ? text : "unknown error of the dynamic linker";
-}
+constexpr PluginFile kCudaFile{"cuda", kCudaPluginSymbol, "NORMSCOPE_CUDA_PLUGIN", "a build with nvcc makes"};
 
 CudaCards missing(std::string what) {
     CudaCards none;
@@ -33,40 +25,14 @@ SystemError failed(const CudaCards& cards, int card) {
 }  // namespace
 
 std::vector<std::string> cuda_plugin_paths() {
-    if (const char* named = std::getenv(kVariable)) return {named};
-    std::error_code error;
-    const auto executable = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) return {};
-    const auto folder = executable.parent_path();
-    std::vector<std::string> paths;
-    for (const char* relative : {".", "../lib", "../../lib"})
-        paths.push_back((folder / relative / kCudaPluginFile).lexically_normal().string());
-    return paths;
+    return plugin_paths(kCudaFile);
 }
 
 CudaCards load_cuda(const std::vector<std::string>& paths) {
-    if (paths.size() == 1 && paths[0].empty()) return missing(std::string(kVariable) + " is empty");
-    std::string path;
-    for (const std::string& candidate : paths)
-        if (std::error_code error; path.empty() && std::filesystem::exists(candidate, error))
-            path = candidate;
-    if (path.empty()) {
-        if (paths.size() == 1) return missing(paths[0] + " does not exist");
-        return missing(std::string("no plug-in ") + kCudaPluginFile + ", which a build with nvcc makes");
-    }
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return missing(dynamic_linker_error());
-    const auto enter = reinterpret_cast<CudaPluginEntry>(dlsym(library, kCudaPluginSymbol));
-    if (!enter) {
-        dlclose(library);
-        return missing(path + " has no function " + kCudaPluginSymbol);
-    }
-    const CudaPlugin* plugin = enter(kCudaPluginAbi);
-    if (!plugin || plugin->abi != kCudaPluginAbi) {
-        dlclose(library);
-        return missing(path + " is of another version of Normscope (its interface is not number " +
-                       std::to_string(kCudaPluginAbi) + ")");
-    }
+    const OpenedPlugin opened = open_plugin(kCudaFile, paths);
+    if (!opened.entry) return missing(opened.missing);
+    const CudaPlugin* plugin = reinterpret_cast<CudaPluginEntry>(opened.entry)(kCudaPluginAbi);
+    if (!plugin || plugin->abi != kCudaPluginAbi) return missing(close_other_version(opened, kCudaPluginAbi));
     CudaCards cards{plugin, plugin->count(), {}};
     if (cards.count < 0) cards.missing = plugin->last_error();
     if (cards.count == 0) cards.missing = "no NVIDIA card";

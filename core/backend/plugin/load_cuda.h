@@ -16,9 +16,7 @@ struct CudaCards {
     std::string missing;  ///< empty where count > 0
 };
 
-/// Where the plug-in is searched for: the file that $NORMSCOPE_CUDA_PLUGIN names and no other (none where it
-/// is empty), or else in the executable's folder, in ../lib (an installation) and in ../../lib (a build
-/// folder).
+/// Where the plug-in is searched for (open_plugin.h); $NORMSCOPE_CUDA_PLUGIN names a file.
 std::vector<std::string> cuda_plugin_paths();
 
 /// Opens the first of these files that exists. The plug-in stays open until the process ends. Any thread.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/base/error.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace normscope {
+
+/// A rank that does not answer: it was killed, or its machine was lost. The others can exchange nothing more.
+class LostRank : public SystemError {
+  public:
+    using SystemError::SystemError;
+};
+
+/// The processes that train one stack together: rank() = 0 … size() − 1. Every rank makes the same calls in
+/// the same order, with the same sizes; a call returns when its memory may be read and written. Sizes are
+/// multiples of four bytes. Errors: LostRank, and SystemError of the library below. One thread at a time.
+class Communicator {
+  public:
+    virtual ~Communicator() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+
+    /// Of an array of all ranks in the host's memory, rank r has the bytes from ends[r − 1] (0 for the first)
+    /// to ends[r]; afterwards each has all of it.
+    virtual void all_gather(void* all, const std::vector<std::size_t>& ends) = 0;
+
+    struct Block {
+        void* data;
+        std::size_t bytes;
+    };
+    /// Sends the blocks to[r] to rank r, where they arrive in its from[rank()], block by block of the same
+    /// size.
+    virtual void all_to_all(const std::vector<std::vector<Block>>& to,
+                            const std::vector<std::vector<Block>>& from) = 0;
+
+    /// Ends the processes of all ranks, this one with the exit code; for a rank that the others would wait
+    /// for.
+    [[noreturn]] virtual void abort(int code) noexcept = 0;
+};
+
+}  // namespace normscope

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/train/rank_gradients.h"
+
+#include "core/backend/step_ops.h"
+#include "core/base/error.h"
+
+#include <string>
+
+namespace normscope {
+
+namespace {
+
+/// The ends of `ranks` parts of `count` things, as equal as they can be.
+std::vector<std::size_t> even_ends(std::size_t count, int ranks) {
+    std::vector<std::size_t> ends;
+    for (int r = 1; r <= ranks; ++r)
+        ends.push_back(count * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks));
+    return ends;
+}
+
+std::vector<std::size_t> times(std::vector<std::size_t> ends, std::size_t factor) {
+    for (std::size_t& end : ends) end *= factor;
+    return ends;
+}
+
+std::size_t begin_of(const std::vector<std::size_t>& ends, int rank) {
+    return rank == 0 ? 0 : ends[static_cast<std::size_t>(rank) - 1];
+}
+
+}  // namespace
+
+template <class T>
+RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model, int sequences)
+    : ranks_(ranks), model_(model), sequences_(sequences) {
+    Device& device = model.device();
+    if (!device.capabilities().host_readable)
+        throw InputError("--ranks", "the ranks of a stack exchange their gradients in the memory of the CPU",
+                         "--backend cpu");
+    const int shards = device.shards(sequences), size = ranks.size();
+    if (size > shards)
+        throw InputError("--ranks",
+                         std::to_string(size) + " ranks, and the gradient of a batch of " +
+                             std::to_string(sequences) + " is a sum of " + std::to_string(shards) + " parts",
+                         "1 … " + std::to_string(shards) + " ranks");
+    for (int r = 0; r < size; ++r) {
+        const int first = shards * r / size;
+        parts_.push_back({first, shards * (r + 1) / size - first, shards});
+    }
+    const int rank = ranks.rank();
+    part_ = parts_[static_cast<std::size_t>(rank)];
+    const HostView<ArenaPiece> pieces(model.pieces());
+    piece_ends_ = even_ends(pieces.size(), size);
+    for (const std::size_t end : piece_ends_)
+        slice_ends_.push_back(end == 0 ? 0 : pieces[end - 1].offset + pieces[end - 1].count);
+    const std::size_t begin = begin_of(slice_ends_, rank);
+    for (std::size_t i = begin_of(piece_ends_, rank); i < piece_ends_[static_cast<std::size_t>(rank)]; ++i)
+        pieces_.push_back({pieces[i].offset - begin, pieces[i].count, false});
+    received_.resize(static_cast<std::size_t>(shards - part_.count));
+    for (auto& of_shard : received_) of_shard.resize(slice_ends_[static_cast<std::size_t>(rank)] - begin);
+}
+
+template <class T>
+void RankGradients<T>::share_losses(StepScratch<T>& scratch) {
+    const auto rows = scratch.losses.size() / static_cast<std::size_t>(sequences_);
+    std::vector<std::size_t> ends;
+    for (const ShardPart& part : parts_)
+        ends.push_back(static_cast<std::size_t>(sequences_ * (part.first + part.count) / part.all) * rows *
+                       sizeof(T));
+    ranks_.all_gather(scratch.losses.data(), ends);
+}
+
+template <class T>
+void RankGradients<T>::sum(Gradients<T>& gradients, ThreadPool& pool) {
+    Device& device = model_.device();
+    const int rank = ranks_.rank();
+    const std::size_t begin = begin_of(slice_ends_, rank),
+                      own = slice_ends_[static_cast<std::size_t>(rank)] - begin;
+
+    std::vector<std::vector<Communicator::Block>> to(parts_.size()), from(parts_.size());
+    std::vector<const T*> shards;  // of this rank's part of the arena, in order
+    auto received = received_.begin();
+    for (int r = 0; r < ranks_.size(); ++r) {
+        const auto at = static_cast<std::size_t>(r);
+        if (r == rank) {
+            for (auto& shard : gradients.shards) shards.push_back(shard.data() + begin);
+            continue;
+        }
+        const std::size_t theirs = begin_of(slice_ends_, r);
+        for (auto& shard : gradients.shards)
+            to[at].push_back({shard.data() + theirs, (slice_ends_[at] - theirs) * sizeof(T)});
+        for (int i = 0; i < parts_[at].count; ++i, ++received) {
+            from[at].push_back({received->data(), own * sizeof(T)});
+            shards.push_back(received->data());
+        }
+    }
+    ranks_.all_to_all(to, from);
+
+    gradients.piece_squares.resize(device, model_.pieces().size());
+    gradients.norm.resize(device, 1);
+    StepOps<T>& step = device.template step_ops<T>();
+    T* const total = gradients.total().data();
+    double* const squares = gradients.piece_squares.data();
+    device.run_ranges(pool, static_cast<int>(pieces_.size()), [&](int first, int end) {
+        step.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
+                        total + begin, squares + begin_of(piece_ends_, rank));
+    });
+    ranks_.all_gather(total, times(slice_ends_, sizeof(T)));
+    ranks_.all_gather(squares, times(piece_ends_, sizeof(double)));
+
+    Buffer<double>& hidden = gradients.hidden_squares;
+    const std::size_t of_shard = hidden.size() / static_cast<std::size_t>(part_.all) * sizeof(double);
+    std::vector<std::size_t> ends;
+    for (const ShardPart& part : parts_)
+        ends.push_back(static_cast<std::size_t>(part.first + part.count) * of_shard);
+    ranks_.all_gather(hidden.data(), ends);
+}
+
+template class RankGradients<float>;
+template class RankGradients<double>;
+
+}  // namespace normscope
