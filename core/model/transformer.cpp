@@ -3,6 +3,7 @@
 
 #include "core/backend/step_ops.h"
 #include "core/base/error.h"
+#include "core/model/arena_pieces.h"
 #include "core/model/attention.h"
 #include "core/model/initial_weights.h"
 #include "core/model/rope_table.h"
@@ -44,9 +45,6 @@ StackSpec excerpt_of(const StackSpec& whole, const std::vector<SublayerRule>& ru
     if (!embedding) spec.vocab = 1;
     return spec;
 }
-
-// The size of one call of a reduction: about what stays in a core's cache.
-constexpr std::size_t kPiece = 1 << 14;
 
 /// The second path through a parallel layer (sublayer.h) for a signal of `count` values: a buffer where both
 /// sub-layers of k's layer lie in begin … end − 1, else none.
@@ -128,20 +126,15 @@ void Transformer<T>::build_tables() {
     for (std::size_t k = 0; k < rules_.size(); ++k)
         rules.push_back(coefficient_rule(spec_, table_, rules_[k], static_cast<int>(k)));
     coefficient_rules_.upload(*device_, rules);
-    std::vector<ArenaPiece> pieces, sums, matrices, head;
-    for (std::size_t at = 0; at < table_.size(); at += kPiece)
-        pieces.push_back({at, std::min(kPiece, table_.size() - at), false});
+    std::vector<ArenaPiece> sums, matrices, head;
     for (const TensorInfo& tensor : table_.tensors()) {
-        auto& to = tensor.layer < 0 || tensor.shape.size() < 2 ? sums : matrices;
-        for (std::size_t at = 0; at < tensor.count; at += kPiece)
-            to.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
-        if (tensor.offset == table_.head)
-            for (std::size_t at = 0; at < tensor.count; at += kPiece)
-                head.push_back({tensor.offset + at, std::min(kPiece, tensor.count - at), false});
+        add_pieces(tensor.offset, tensor.count,
+                   tensor.layer < 0 || tensor.shape.size() < 2 ? sums : matrices);
+        if (tensor.offset == table_.head) add_pieces(tensor.offset, tensor.count, head);
     }
     head.insert(head.begin(), matrices.begin(), matrices.end());
     matrices_and_head_.upload(*device_, head);
-    pieces_.upload(*device_, pieces);
+    pieces_.upload(*device_, arena_pieces(table_.size()));
     sums_.upload(*device_, sums);
     matrices_.upload(*device_, matrices);
 }
@@ -414,18 +407,13 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batc
 }
 
 template <class T>
-void Transformer<T>::clear(Gradients<T>& gradients, int sequences) const {
+void Transformer<T>::clear(Gradients<T>& gradients, int sequences, std::optional<ShardPart> part) const {
     const int all = device_->shards(sequences);
-    clear(gradients, {0, all, all});
-}
-
-template <class T>
-void Transformer<T>::clear(Gradients<T>& gradients, const ShardPart& part) const {
-    gradients.part = part;
-    gradients.shards.resize(static_cast<std::size_t>(part.count));
+    gradients.part = part.value_or(ShardPart{0, all, all});
+    gradients.shards.resize(static_cast<std::size_t>(gradients.part.count));
     for (auto& shard : gradients.shards) shard.resize(*device_, table_.size());
     gradients.fresh = true;
-    gradients.hidden_squares.resize(*device_, static_cast<std::size_t>(part.all) * 2 * (rules_.size() + 1));
+    gradients.hidden_squares.resize(*device_, static_cast<std::size_t>(all) * 2 * (rules_.size() + 1));
 }
 
 template <class T>

@@ -11,6 +11,7 @@
 #include "core/model/tape.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -147,14 +148,11 @@ class Transformer {
     void accumulate(std::size_t batch, const T* token_factor, Gradients<T>&, StepScratch<T>&,
                     ThreadPool&) const;
     /// For a batch of so many sequences: of all its shards, or of a part of them.
-    void clear(Gradients<T>&, int sequences) const;
-    void clear(Gradients<T>&, const ShardPart&) const;
+    void clear(Gradients<T>&, int sequences, std::optional<ShardPart> part = std::nullopt) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the
     /// optimizer; and the squares of its pieces into Gradients::piece_squares.
     void sum_shards(Gradients<T>&, ThreadPool&) const;
-    /// The pieces of the arena in which sum_shards() adds, in order: they are as long as the arena.
-    const Buffer<ArenaPiece>& pieces() const { return pieces_; }
-    /// The same as sum_shards(), and ‖total‖₂ on the host.
+    /// The same, and ‖total‖₂ on the host.
     double reduce(Gradients<T>&, ThreadPool&) const;
 
     /// JVP of the sub-layers begin … end − 1 with K directions, at one sequence of the tape:

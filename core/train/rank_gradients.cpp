@@ -3,6 +3,7 @@
 
 #include "core/backend/step_ops.h"
 #include "core/base/error.h"
+#include "core/model/arena_pieces.h"
 
 #include <string>
 
@@ -48,7 +49,7 @@ RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model
     }
     const int rank = ranks.rank();
     part_ = parts_[static_cast<std::size_t>(rank)];
-    const HostView<ArenaPiece> pieces(model.pieces());
+    const std::vector<ArenaPiece> pieces = arena_pieces(model.table().size());
     piece_ends_ = even_ends(pieces.size(), size);
     for (const std::size_t end : piece_ends_)
         slice_ends_.push_back(end == 0 ? 0 : pieces[end - 1].offset + pieces[end - 1].count);
@@ -95,7 +96,7 @@ void RankGradients<T>::sum(Gradients<T>& gradients, ThreadPool& pool) {
     }
     ranks_.all_to_all(to, from);
 
-    gradients.piece_squares.resize(device, model_.pieces().size());
+    gradients.piece_squares.resize(device, piece_ends_.back());
     gradients.norm.resize(device, 1);
     StepOps<T>& step = device.template step_ops<T>();
     T* const total = gradients.total().data();

@@ -177,10 +177,7 @@ void Trainer<T>::device_step(ThreadPool& pool) {
     StepOps<T>& ops = model_.device().template step_ops<T>();
     const std::int64_t losses = scratch_.counted;
     ops.begin_step(rule_, train_.accumulate, losses, control_.data(), loss_factors_.data(), report_.data());
-    if (ranks_)
-        model_.clear(gradients_, ranks_->part());
-    else
-        model_.clear(gradients_, train_.batch);
+    model_.clear(gradients_, train_.batch, ranks_ ? std::optional(ranks_->part()) : std::nullopt);
     // The mean over all rows, times what share of them has a loss.
     const auto losses_of_batch = [&]() -> StepLosses<T> {
         const std::size_t rows = scratch_.losses.size();

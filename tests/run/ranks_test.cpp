@@ -136,9 +136,10 @@ class RanksTest : public QObject {
     /// A rank is lost in a step: the run is as before that step, where ε had been raised for it too, and is
     /// interrupted there with a checkpoint.
     void aLostRankLeavesTheStateBeforeTheStep() {
-        Recipe recipe = recipe_of(stack_of("pre", R"(, "norm": {"eps": 1e-8})") +
-                                      R"(, "interventions": [{"kind": "norm_eps", "every": 1, "rho": 1, "cap": 0.1}])",
-                                  6);
+        Recipe recipe =
+            recipe_of(stack_of("pre", R"(, "norm": {"eps": 1e-8})") +
+                          R"(, "interventions": [{"kind": "norm_eps", "every": 1, "rho": 1, "cap": 0.1}])",
+                      6);
         const Trained whole = train(recipe, nullptr), three = train(recipe, nullptr, 3);
         test::MemorySink sink;
         bool lost = false;

@@ -323,8 +323,8 @@ int train_in_ranks(const TrainOptions& options, Progress& progress, RankGroup& r
             return code;
         }
         if (!ranks.leads() && dynamic_cast<const LostRank*>(&error)) {
-            // A launcher kills all ranks soon after one has ended: the leader has its checkpoint to write, and
-            // ends this one then.
+            // A launcher kills all ranks soon after one has ended: the leader has its checkpoint to write,
+            // and ends this one then.
             std::this_thread::sleep_for(kPatience);
             std::_Exit(kInterrupted);
         }

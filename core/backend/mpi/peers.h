@@ -5,7 +5,7 @@
 
 namespace normscope {
 
-/// A process, as its own machine can look for it: what a rank tells the others of itself.
+/// A process, as its own machine can look for it: what a rank sends the others of itself.
 struct Peer {
     std::uint64_t machine = 0;  ///< of the machine's start and of its numbering of processes
     std::int64_t process = 0;   ///< its number there
@@ -13,7 +13,7 @@ struct Peer {
         0;  ///< since the machine's start, in clock ticks: a number is used for others later
 };
 
-/// This process. The machine is 0 where the system does not tell.
+/// This process. The machine is 0 where the system does not show it.
 Peer this_process();
 
 /// Whether it is certain that the process has ended: one of this machine that is not there. Of other machines
