@@ -61,7 +61,10 @@ def markdown(result):
     for name, part in result["parts"].items():
         lines += [f"## {name}: {part['state']}, {part['seconds']:.0f} s", ""]
         if part["rows"] and name in ROWS:
-            lines += ROWS[name](part["rows"])
+            try:
+                lines += ROWS[name](part["rows"])
+            except (KeyError, TypeError, ValueError) as error:  # of this part alone; result.json has them
+                lines.append(f"Its rows have not the form of this table: {type(error).__name__} {error}.")
         if part["text"]:
             lines += ["", "```", part["text"], "```"]
         lines.append("")
