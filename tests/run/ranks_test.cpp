@@ -40,7 +40,12 @@ Trained train(const Recipe& recipe, Communicator* ranks, std::int64_t until = 1 
     if (ranks) experiment.join(*ranks);
     if (from) experiment.restore(*from);
     RunData run = experiment.header();
-    while (!experiment.ended() && experiment.steps_done() < until) append(run, experiment.advance(pool));
+    const bool leads = ranks && ranks->rank() == 0;
+    while (!experiment.ended() && experiment.steps_done() < until) {
+        // The update is tried without the other ranks.
+        if (leads && recipe.train.precision != Precision::Fp16) experiment.measure("updates", pool);
+        append(run, experiment.advance(pool));
+    }
     return {std::move(run), experiment.checkpoint()};
 }
 
