@@ -183,7 +183,7 @@ FAULTS = [
     ("cli", "a session of several runs is overwritten", "run_file.cpp", "if (runs.size() > 1)", "if (!$M && runs.size() > 1)", ["cli_bad_input", "cli_commands", "cli_resume"]),
     ("cli", "JSON progress leaves the probes out", "progress.cpp", "for (const ProbeResult& probe : delta.probes)", "if (!$M) for (const ProbeResult& probe : delta.probes)", ["cli_"]),
     ("cli", "the newest checkpoint is the oldest one", "replayed.cpp", "(!best || found.step > best->step)", "(!best || (found.step > best->step) != $M)", ["cli_"]),
-    ("cli", "a run is not stopped by signals", "train.cpp", "if (stop_wanted()) run.interrupt(", "if (!$M && stop_wanted()) run.interrupt(", ["cli_driven"]),
+    ("cli", "a run is not stopped by signals", "train.cpp", "const bool stops = stop_wanted();", "const bool stops = !$M && stop_wanted();", ["cli_driven"]),
     ("cli", "signals that were inherited as blocked stay so", "stop.cpp", "pthread_sigmask(SIG_UNBLOCK, &all, nullptr);", "if (!$M) pthread_sigmask(SIG_UNBLOCK, &all, nullptr);", ["cli_driven"]),
     ("cli", "what is printed goes into the first file", "main.cpp", "if (::fcntl(stream, F_GETFD) < 0 &&", "if (!$M && ::fcntl(stream, F_GETFD) < 0 &&", ["cli_driven"]),
     ("cli", "a listed command forgets what is tied to a value", "sweep_spec.cpp", "if (holds) settings.insert(", "if (holds && !$M) settings.insert(", ["cli_launchers", "sweep_"]),
