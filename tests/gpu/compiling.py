@@ -22,7 +22,7 @@ HOST = ["launch/check.cpp", "gpu/cublas_lt.cpp", "gpu/caching_allocator.cpp", "g
         "gpu/stream_graph.cpp"]
 REFERENCE = ["core/backend/cuda/ops/cuda_ops_double.cpp", "core/backend/grid/emulator.cpp", "core/backend/grid/fiber.cpp",
              "core/backend/grid/memory.cpp", "core/backend/grid/tensor_core.cpp", "core/backend/plugin/load_cuda.cpp",
-             "tests/gpu/operations.cpp"]
+             "core/backend/plugin/open_plugin.cpp", "tests/gpu/operations.cpp"]
 
 
 class Failed(Exception):
