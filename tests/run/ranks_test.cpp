@@ -142,10 +142,12 @@ class RanksTest : public QObject {
     /// interrupted there with a checkpoint.
     void aLostRankLeavesTheStateBeforeTheStep() {
         Recipe recipe =
-            recipe_of(stack_of("pre", R"(, "norm": {"eps": 1e-8})") +
-                          R"(, "interventions": [{"kind": "norm_eps", "every": 1, "rho": 1, "cap": 0.1}])",
+            recipe_of(stack_of("pre", R"(, "norm": {"eps": 1e-5})") +
+                          R"(, "interventions": [{"kind": "norm_eps", "every": 1, "rho": 0.01, "cap": 0.1}])",
                       6);
-        const Trained whole = train(recipe, nullptr), three = train(recipe, nullptr, 3);
+        const Trained whole = train(recipe, nullptr), three = train(recipe, nullptr, 3),
+                      four = train(recipe, nullptr, 4);
+        QVERIFY(raised_eps(four.last) != raised_eps(three.last));  // it is raised before that step
         test::MemorySink sink;
         bool lost = false;
         test::ThreadRanks(3).run([&](Communicator& ranks) {
