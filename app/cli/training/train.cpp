@@ -150,6 +150,7 @@ struct Prepared {
     std::unique_ptr<Experiment> experiment;  ///< null where the run has ended
     RunStart start;
     std::shared_ptr<const RunData> header;
+    std::string recipe;  ///< as text, before another rank's probes are removed
 };
 
 /// Of the rank that records, or of another one, which measures nothing and writes no file.
@@ -161,6 +162,7 @@ Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ra
     Recipe recipe = read_options(options);
     auto corpus = complete_and_validate(recipe);
     if (leads) require_free_for_run(options.out);
+    made.recipe = recipe_json(recipe);
     progress.set_steps(recipe.train.steps);
     if (!options.probes.empty() || !options.only.empty())
         use_probes(recipe, options.probes, options.only, progress);
@@ -208,14 +210,12 @@ Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ra
 }
 
 /// What the ranks of a run have in common.
-std::string common_words(const TrainOptions& options, const Prepared& made) {
-    Recipe recipe = read_options(options);
-    complete_and_validate(recipe);
+std::string common_words(const Prepared& made) {
     const Resumption* const resumed = made.resumed ? &*made.resumed : nullptr;
     const std::string from = made.start.checkpoint       ? std::to_string(made.start.checkpoint->step)
                              : resumed && resumed->ended ? "ended"
                                                          : "new";
-    return std::string(NORMSCOPE_VERSION) + " " + from + " " + recipe_json(recipe);
+    return std::string(NORMSCOPE_VERSION) + " " + from + " " + made.recipe;
 }
 
 /// A run that had ended: what it has is printed, in the form of a session.
@@ -280,14 +280,16 @@ int lead(const TrainOptions& options, Progress& progress, Prepared made, RankGro
     save_as_session(options.out, made.resumed ? made.resumed->view_json : "", experiment.checkpoint(),
                     outlet.kept().all());
     progress.end(outcome, experiment.steps_done(), options.out, result_of(options, outcome));
-    return exit_code(outcome.state, options);
+    const int code = exit_code(outcome.state, options);
+    if (lost) ranks.abort(code);  // after the last step: the others end by themselves, but not together
+    return code;
 }
 
 int train(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
     Prepared made;
     ranks.prepare([&] {
         made = prepared(options, progress, ranks);
-        return ranks.communicator() ? common_words(options, made) : "";
+        return common_words(made);
     });
     if (!made.experiment) {
         if (ranks.leads()) return show_ended(options, progress, *made.resumed);
