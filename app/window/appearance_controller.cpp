@@ -32,6 +32,7 @@ AppearanceController::AppearanceController(SweepController& sweeps, const Views&
     const auto showFull = [this] { setBasic(false); };
     connect(views_.strip, &widgets::RunStrip::fullRequested, this, showFull);
     connect(views_.knobs, &widgets::KnobPanel::fullRequested, this, showFull);
+    connect(&sweeps_, &SweepController::shownChanged, this, &AppearanceController::showHint);
 }
 
 bool AppearanceController::fitsWide() const {
@@ -56,9 +57,13 @@ void AppearanceController::setBasic(bool basic) {
     views_.grid->setBasic(basic);
     views_.knobs->setBasic(basic);
     views_.strip->setBasic(basic);
-    views_.hint->setVisible(basic && !views_.presentation->isOn());
+    showHint();
     views_.rail->setVisible(!basic && views_.grid->isWide() && !views_.presentation->isOn());
     arrange();
+}
+
+void AppearanceController::showHint() {
+    views_.hint->setVisible(basic_ && !views_.presentation->isOn() && !sweeps_.shown());
 }
 
 void AppearanceController::setWide(bool wide) {
@@ -98,7 +103,7 @@ void AppearanceController::toggleTheme() {
 void AppearanceController::togglePresentation() {
     sweeps_.show(false);
     views_.presentation->setOn(!views_.presentation->isOn());
-    views_.hint->setVisible(basic_ && !views_.presentation->isOn());
+    showHint();
     arrange();
     Q_EMIT presentationChanged();
 }

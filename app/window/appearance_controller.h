@@ -63,6 +63,8 @@ class AppearanceController : public QObject {
 
   private:
     bool fitsWide() const;
+    /// In the basic window, above its panels alone.
+    void showHint();
 
     SweepController& sweeps_;
     const Views views_;

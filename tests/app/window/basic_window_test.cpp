@@ -54,6 +54,10 @@ class BasicWindowTest : public QObject {
             QVERIFY(!b.find<QWidget>(name)->isVisible());
         QTRY_VERIFY_WITH_TIMEOUT(b.lab().view().exact(), 20000);
         b.keepScreenshot("basic");
+        b.window->sweeps()->show(true);  // the sentence is on the panels
+        QVERIFY(!hint->isVisible());
+        b.window->sweeps()->show(false);
+        QVERIFY(hint->isVisible());
 
         QTest::mouseClick(b.find<QPushButton>("fullButton"), Qt::LeftButton);
         QVERIFY(widgets::Settings().full() && !b.window->appearance()->isBasic());
