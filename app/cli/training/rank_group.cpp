@@ -25,17 +25,6 @@ struct OfRank {
     std::array<char, 500> error{};  ///< zero-terminated; empty: none
 };
 
-template <class T>
-std::vector<T> gathered(Communicator& ranks, const T& mine) {
-    static_assert(sizeof(T) % 4 == 0);
-    std::vector<T> all(static_cast<std::size_t>(ranks.size()));
-    all[static_cast<std::size_t>(ranks.rank())] = mine;
-    std::vector<std::size_t> ends;
-    for (std::size_t r = 1; r <= all.size(); ++r) ends.push_back(r * sizeof(T));
-    ranks.all_gather(all.data(), ends);
-    return all;
-}
-
 }  // namespace
 
 RankGroup::RankGroup(const std::string& word) {

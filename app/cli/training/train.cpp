@@ -229,15 +229,17 @@ int show_ended(const TrainOptions& options, Progress& progress, Resumption& resu
     return exit_code(outcome.state, options);
 }
 
-/// A rank that another one leads.
-int follow(const TrainOptions& options, Prepared made, RankGroup& ranks) {
-    struct Nowhere final : RunSink {
-        void add(const RunDelta&) override {}
-        void save(const std::shared_ptr<const Checkpoint>&) override {}
-    } nowhere;
-    Run run(std::move(made.experiment), std::move(made.start), nowhere, std::chrono::hours(24));
-    drive(run, *made.pool, ranks, [] { return std::string(); });
-    return exit_code(run.outcome().state, options);
+/// A rank that another one leads: the same steps, of which nothing is kept.
+int follow(const TrainOptions& options, const Prepared& made, RankGroup& ranks) {
+    Experiment& experiment = *made.experiment;
+    if (made.start.checkpoint) experiment.restore(*made.start.checkpoint);
+    const bool has_steps = experiment.recipe().train.steps > 0;
+    for (bool ended = false; !ended;) {
+        if (has_steps) experiment.advance(*made.pool, experiment.steps_a_call());
+        ended = !has_steps || experiment.ended();
+        if (ranks.any(stop_wanted()) && !ended) return kInterrupted;
+    }
+    return exit_code(experiment.outcome().state, options);
 }
 
 int lead(const TrainOptions& options, Progress& progress, Prepared made, RankGroup& ranks) {
@@ -302,8 +304,7 @@ int train(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
         print_error(options.out + ": " + stopped_by() + " before a step was made; the same command resumes");
         return kInterrupted;
     }
-    return ranks.leads() ? lead(options, progress, std::move(made), ranks)
-                         : follow(options, std::move(made), ranks);
+    return ranks.leads() ? lead(options, progress, std::move(made), ranks) : follow(options, made, ranks);
 }
 
 /// The last line of --json of a run that failed.

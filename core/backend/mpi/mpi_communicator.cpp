@@ -94,12 +94,7 @@ MpiCommunicator::MpiCommunicator(bool (*stop_wanted)()) : stop_wanted_(stop_want
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_));
     check(MPI_Comm_size(MPI_COMM_WORLD, &size_));
-    std::vector<Peer> all(static_cast<std::size_t>(size_));
-    all[static_cast<std::size_t>(rank_)] = this_process();
-    std::vector<std::size_t> ends;
-    for (std::size_t r = 1; r <= all.size(); ++r) ends.push_back(r * sizeof(Peer));
-    all_gather(all.data(), ends);
-    peers_ = std::move(all);
+    peers_ = gathered(*this, this_process());
 }
 
 void MpiCommunicator::throw_if_lost() const {

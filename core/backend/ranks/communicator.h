@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 namespace normscope {
@@ -41,5 +42,17 @@ class Communicator {
     /// for.
     [[noreturn]] virtual void abort(int code) noexcept = 0;
 };
+
+/// A value of each rank, in their order; T is plain data.
+template <class T>
+std::vector<T> gathered(Communicator& ranks, const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 4 == 0);
+    std::vector<T> all(static_cast<std::size_t>(ranks.size()));
+    all[static_cast<std::size_t>(ranks.rank())] = mine;
+    std::vector<std::size_t> ends;
+    for (std::size_t r = 1; r <= all.size(); ++r) ends.push_back(r * sizeof(T));
+    ranks.all_gather(all.data(), ends);
+    return all;
+}
 
 }  // namespace normscope
