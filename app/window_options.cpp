@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window_options.h"
 
+#include "app/lab/remote/place.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/recipe/presets.h"
@@ -62,8 +63,9 @@ void addWindowOptions(CLI::App& cli, WindowOptions& options, std::string& size) 
                  "Start with a new comparison instead of that of the last window");
     cli.add_option("--threads", options.threads, "Of the engine; 0 = all cores but one")
         ->check(CLI::NonNegativeNumber);
-    cli.add_option("--backend", options.backend,
-                   "Device of trainings: auto, or a word of `normscope-cli devices`; else the last choice");
+    cli.add_option(
+        "--backend", options.backend,
+        "Device of trainings: auto, a word of `normscope-cli devices`, or ssh://host; else the last choice");
     cli.add_option("--theme", options.theme, "light or dark, overrides the session")
         ->check(CLI::IsMember({"light", "dark"}));
     addScreenshot(cli, options, size);
@@ -80,7 +82,10 @@ std::optional<int> readWindowOptions(int argc, char** argv, WindowOptions& optio
     addWindowOptions(cli, options, size);
     try {
         cli.parse(argc, argv);
-        if (!options.backend.empty()) backend_word(options.backend);
+        if (is_remote(options.backend))
+            parse_remote(options.backend);
+        else if (!options.backend.empty())
+            backend_word(options.backend);
         options.size = sizeOf(size);
     } catch (const CLI::CallForHelp&) {
         std::cout << cli.help();

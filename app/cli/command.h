@@ -37,6 +37,7 @@ void add_export(CLI::App& program, Task& task);
 void add_remedies(CLI::App& program, Task& task);
 void add_check(CLI::App& program, Task& task);
 void add_gallery(CLI::App& program, Task& task);
+void add_serve(CLI::App& program, Task& task);
 void add_docs(CLI::App& program, Task& task);
 
 /// --threads N, 0 = all cores.

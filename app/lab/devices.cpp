@@ -2,6 +2,7 @@
 #include "app/lab/devices.h"
 
 #include "app/lab/state/lab_state.h"
+#include "core/base/error.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,10 +17,19 @@ const KnownDevice* found(const std::vector<KnownDevice>& devices, const std::str
     return device == devices.end() ? nullptr : &*device;
 }
 
+/// The first device of a place that is available; null where there is none, or it is not known yet.
+const KnownDevice* bestThere(const std::vector<KnownDevice>& devices, const std::string& place) {
+    const auto device = std::find_if(devices.begin(), devices.end(), [&](const KnownDevice& known) {
+        return known.missing.empty() && known.backend.rfind(place + " ", 0) == 0;
+    });
+    return device == devices.end() ? nullptr : &*device;
+}
+
 }  // namespace
 
 Devices::Devices(LabState& state, std::string backend) : state_(state), chosen_(std::move(backend)) {
-    state_.onReply(state_.engine(), &EngineWorker::devicesFound, this, &Devices::apply);
+    state_.onReply(state_.engine(), &Engine::devicesFound, this, &Devices::apply);
+    if (is_remote(chosen_)) state_.engine()->use(chosen_);
 }
 
 void Devices::find() {
@@ -33,26 +43,52 @@ int Devices::engineThreads() const {
 void Devices::apply(const DevicesPtr& devices) {
     known_ = *devices;
     if (chosen_ == "auto") {
-        const auto best = std::find_if(known_.begin(), known_.end(),
-                                       [](const KnownDevice& device) { return device.missing.empty(); });
+        const auto best = std::find_if(known_.begin(), known_.end(), [](const KnownDevice& device) {
+            return device.missing.empty() && !is_remote(device.backend);
+        });
         chosen_ = best == known_.end() ? "cpu" : best->backend;
     }
-    const KnownDevice* chosen = found(known_, chosen_);
+    const KnownDevice* chosen = resolved();
     if (!chosen || !chosen->missing.empty()) {
         // A second card that is gone is missing for the reason of the first one.
         const KnownDevice* row = chosen ? chosen : found(known_, chosen_.substr(0, chosen_.find(':')));
         const std::string why = row && !row->missing.empty() ? ": " + row->missing : "";
-        Q_EMIT state_.problem(tr("%1 is not available%2; training is on cpu")
-                                  .arg(QString::fromStdString(chosen_), QString::fromStdString(why)));
+        Q_EMIT state_.problem(
+            is_remote(chosen_)
+                ? tr("%1; training is on cpu").arg(QString::fromStdString(row ? row->missing : chosen_))
+                : tr("%1 is not available%2; training is on cpu")
+                      .arg(QString::fromStdString(chosen_), QString::fromStdString(why)));
         chosen_ = "cpu";
+        state_.engine()->use(chosen_);
     }
     Q_EMIT changed();
 }
 
+/// The row of the chosen device: of another machine the best one there, where no word was given; the
+/// machine's own row while it is being connected, or where it cannot be.
+const KnownDevice* Devices::resolved() {
+    const KnownDevice* chosen = found(known_, chosen_);
+    if (chosen || !is_remote(chosen_)) return chosen;
+    const std::string place = parse_remote(chosen_).first.text();
+    chosen = bestThere(known_, place);
+    if (chosen) chosen_ = chosen->backend;
+    return chosen ? chosen : found(known_, place);
+}
+
 void Devices::choose(const QString& backend) {
-    const KnownDevice* device = found(known_, backend.toStdString());
-    if (!device || !device->missing.empty() || device->backend == chosen_) return;
-    chosen_ = device->backend;
+    const std::string word = backend.toStdString();
+    if (word == chosen_) return;
+    const KnownDevice* device = found(known_, word);
+    if (!is_remote(word) && (!device || !device->missing.empty())) return;
+    try {
+        if (is_remote(word)) parse_remote(word);
+    } catch (const InputError& error) {
+        Q_EMIT state_.problem(QString::fromUtf8(error.what()));
+        return;
+    }
+    chosen_ = word;
+    state_.engine()->use(word);
+    resolved();
     Q_EMIT changed();
 }
 

@@ -24,7 +24,8 @@ class Devices : public QObject {
     /// The word of the device that the next start, fork or resumption trains on; a run in training keeps its
     /// own. "auto" until the devices are found.
     const std::string& chosen() const { return chosen_; }
-    /// Ignored where it is not available.
+    /// Ignored where it is not available; "ssh://host" connects to another machine, and is its best device.
+    /// A line is a problem() where it is not understood.
     void choose(const QString& backend);
     /// Measures their free memory again.
     void find();
@@ -36,6 +37,7 @@ class Devices : public QObject {
 
   private:
     void apply(const DevicesPtr& devices);
+    const KnownDevice* resolved();
 
     LabState& state_;
     std::vector<KnownDevice> known_;

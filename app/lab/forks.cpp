@@ -37,8 +37,8 @@ Forks::Forks(LabState& state, Edits& edits, TrainingControl& training)
       replaying_(state.requests, "branch", Pending<Fork>::Replies::OfEach, PendingKind::Owner::Session,
                  [this](Fork&) { state_.engine()->cancelBranches(); }) {
     state_.onReply(state_.io(), &IoWorker::checkpointLoaded, this, &Forks::applyCheckpoint);
-    state_.onReply(state_.engine(), &EngineWorker::branching, this, &Forks::applyBranching);
-    state_.onReply(state_.engine(), &EngineWorker::branched, this, &Forks::applyBranched);
+    state_.onReply(state_.engine(), &Engine::branching, this, &Forks::applyBranching);
+    state_.onReply(state_.engine(), &Engine::branched, this, &Forks::applyBranched);
 }
 
 /// At the end of a run its last state, if there is a checkpoint of it and it is not one that diverged.

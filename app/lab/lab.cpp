@@ -90,12 +90,13 @@ void Lab::connectState() {
     connect(state, &LabState::noticesChanged, this, &Lab::noticesChanged);
     connect(state, &LabState::problem, this, &Lab::problem);
     connect(state, &LabState::explorationRequested, this, &Lab::explorationRequested);
-    EngineWorker* engine = state_->engine();
-    connect(engine, &EngineWorker::frameReady, this, [this, engine](const FramePtr& frame) {
-        engine->frameShown();
+    Engines* engine = state_->engine();
+    connect(engine, &Engine::frameReady, this, [this, engine](const FramePtr& frame) {
+        engine->frameShown(frame->engine);
         state_->deliver()([this, frame] { applyFrame(frame); });
     });
-    state_->onReply(engine, &EngineWorker::rejected, this, &Lab::applyRejected);
+    state_->onReply(engine, &Engine::rejected, this, &Lab::applyRejected);
+    connect(engine, &Engines::connectionChanged, this, &Lab::connectionChanged);
 }
 
 const Comparison& Lab::comparison() const {
@@ -110,11 +111,12 @@ std::vector<std::string> Lab::waitingRequests() const {
 
 void Lab::applyFrame(const FramePtr& frame) {
     if (frame->number == 0) return takeInOrder(frame);
-    if (frame->number < next_frame_) return;  // already applied
-    early_.emplace(frame->number, frame);
-    while (!early_.empty() && early_.begin()->first == next_frame_) {
-        ++next_frame_;
-        const FramePtr next = early_.extract(early_.begin()).mapped();
+    Arrivals& of = arrivals_[frame->engine];
+    if (frame->number < of.next) return;  // already applied
+    of.early.emplace(frame->number, frame);
+    while (!of.early.empty() && of.early.begin()->first == of.next) {
+        ++of.next;
+        const FramePtr next = of.early.extract(of.early.begin()).mapped();
         takeInOrder(next);
     }
 }

@@ -100,6 +100,8 @@ class Lab : public QObject {
     void trainingChanged();                       ///< playing, pending changes, speed
     void noticesChanged();  ///< a run's rejection, its gate warnings, or that it is not recorded
     void problem(const QString& message);
+    /// The connection to another machine was made, cut, or is given up: one line.
+    void connectionChanged(const QString& line);
     void runsFailed();  ///< TrainingControl::failedRuns() has one more
     /// Watchpoints triggered, one line each; training is paused.
     void watchTriggered(const QStringList& lines);
@@ -115,8 +117,12 @@ class Lab : public QObject {
     void applyRejected(quint64 generation, const QString& message);
     void report(const Changes& changes);
 
-    std::map<std::uint64_t, FramePtr> early_;  ///< frames that arrived before an earlier one
-    std::uint64_t next_frame_ = 1;
+    /// The frames of one engine.
+    struct Arrivals {
+        std::map<std::uint64_t, FramePtr> early;  ///< those that arrived before an earlier one
+        std::uint64_t next = 1;
+    };
+    std::map<std::uint64_t, Arrivals> arrivals_;  ///< by engine
 
     // Each part gets those above it by reference.
     std::unique_ptr<LabState> state_;

@@ -13,8 +13,8 @@ namespace normscope::app {
 
 Measurement::Measurement(LabState& state)
     : state_(state), measuring_(state.requests, "measure", Pending<Measuring>::Replies::OfNewest) {
-    state_.onReply(state_.engine(), &EngineWorker::replayed, this, &Measurement::applyReplayed);
-    state_.onReply(state_.engine(), &EngineWorker::measured, this, &Measurement::applyMeasured);
+    state_.onReply(state_.engine(), &Engine::replayed, this, &Measurement::applyReplayed);
+    state_.onReply(state_.engine(), &Engine::measured, this, &Measurement::applyMeasured);
     state_.onReply(state_.io(), &IoWorker::checkpointsFetched, this, &Measurement::applyFetched);
 }
 

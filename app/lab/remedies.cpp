@@ -48,7 +48,7 @@ Remedies::Remedies(LabState& state, Edits& edits, TrainingControl& training, For
       training_(training),
       forks_(forks),
       drafting_(state.requests, "draft", Pending<Drafting>::Replies::OfNewest) {
-    state_.onReply(state_.engine(), &EngineWorker::drafted, this, &Remedies::applyDrafted);
+    state_.onReply(state_.engine(), &Engine::drafted, this, &Remedies::applyDrafted);
     connect(&state_, &LabState::runsChanged, this, &Remedies::update);
 }
 

@@ -18,7 +18,7 @@ TrainingControl::TrainingControl(LabState& state, Edits& edits, const Devices& d
       edits_(edits),
       devices_(devices),
       resumptions_(state.requests, "resume", Pending<ResumedRun>::Replies::OfEach) {
-    state_.onReply(state_.engine(), &EngineWorker::startRejected, this, &TrainingControl::applyStartRejected);
+    state_.onReply(state_.engine(), &Engine::startRejected, this, &TrainingControl::applyStartRejected);
     state_.onReply(state_.io(), &IoWorker::checkpointLoaded, this, &TrainingControl::applyCheckpoint);
 }
 

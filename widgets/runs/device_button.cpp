@@ -12,6 +12,16 @@ namespace {
 
 constexpr int kDeviceButtonMaxWidth =
     460;  // of a menu's text: a reason may name a long path, whole in its tooltip
+constexpr int kDeviceWordMaxWidth = 150;  // of the button's: another machine may have a long name
+
+/// Of another machine ("ssh://user@host:22/path cuda") its name and the word: "host cuda".
+QString wordOf(const QString& backend) {
+    const QString scheme = QStringLiteral("ssh://");
+    if (!backend.startsWith(scheme)) return backend;
+    const QString place = backend.mid(scheme.size()).section(u' ', 0, 0), word = backend.section(u' ', 1);
+    const QString host = place.section(u'/', 0, 0).section(u'@', -1).section(u':', 0, 0);
+    return word.isEmpty() ? host : host + u' ' + word;
+}
 
 }  // namespace
 
@@ -47,23 +57,32 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
                 Q_EMIT deviceChosen(backend);
             });
         }
+        menu()->addSeparator();
+        connect(menu()->addAction(tr("Another machine over ssh …")), &QAction::triggered, this,
+                &DeviceButton::anotherMachineWanted);
     }
     const QFontMetrics metrics(menu()->font());
     int width = widthFor(QStringLiteral("cuda:1"));
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         const DeviceEntry& device = devices_[i];
         QAction* action = menu()->actions()[static_cast<qsizetype>(i)];
+        const bool elsewhere = device.backend.startsWith(QStringLiteral("ssh://"));
         const QString text = device.missing.isEmpty() ? device.backend + QStringLiteral("   ") + device.name
+                             : elsewhere              ? device.missing
                                                       : device.backend.section(u':', 0, 0).toUpper() +
-                                                            QStringLiteral(": ") + device.missing;
+                                               QStringLiteral(": ") + device.missing;
         action->setText(metrics.elidedText(text, Qt::ElideMiddle, kDeviceButtonMaxWidth)
                             .replace(u'&', QStringLiteral("&&")));
         action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
         action->setEnabled(device.missing.isEmpty());
-        if (device.missing.isEmpty()) width = std::max(width, widthFor(device.backend));
+        if (device.missing.isEmpty()) width = std::max(width, widthFor(shortened(device.backend)));
     }
     setFixedWidth(width);
     showChosen();
+}
+
+QString DeviceButton::shortened(const QString& backend) const {
+    return QFontMetrics(font()).elidedText(wordOf(backend), Qt::ElideMiddle, kDeviceWordMaxWidth);
 }
 
 void DeviceButton::setChosen(const QString& backend) {
@@ -77,7 +96,7 @@ void DeviceButton::setTraining(bool training) {
 }
 
 void DeviceButton::showChosen() {
-    setLabel(chosen_);
+    setLabel(shortened(chosen_));
     setAccessibleName(tr("Device of the next training"));
     setAccessibleDescription(chosen_);
     setToolTip(training_

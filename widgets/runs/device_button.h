@@ -17,8 +17,8 @@ struct DeviceEntry {
     bool operator==(const DeviceEntry&) const = default;
 };
 
-/// The device of the next training: a button with its word, and a menu of all devices. Those that are not
-/// available are disabled, with the reason.
+/// The device of the next training: a button with its word, and a menu of all devices, and of another
+/// machine's. Those that are not available are disabled, with the reason.
 class DeviceButton : public BarButton {
     Q_OBJECT
   public:
@@ -34,9 +34,12 @@ class DeviceButton : public BarButton {
   Q_SIGNALS:
     void deviceChosen(const QString& backend);
     void menuOpens();  ///< its texts may be updated while it is open
+    void anotherMachineWanted();
 
   private:
     void showChosen();
+    /// A device's word, as the button shows it.
+    QString shortened(const QString& backend) const;
 
     std::vector<DeviceEntry> devices_;
     QString chosen_;

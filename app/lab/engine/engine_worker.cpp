@@ -64,7 +64,7 @@ void giveWay() {
 }  // namespace
 
 EngineWorker::EngineWorker(int threads, QObject* parent)
-    : QObject(parent),
+    : Engine(parent),
       pool_(threads),
       explore_pool_(std::min(threads + 1, std::max(threads, available_cores()))) {
     qRegisterMetaType<FramePtr>();
@@ -134,7 +134,7 @@ void EngineWorker::Trained::save(const CheckpointPtr& checkpoint) {
 }
 
 void EngineWorker::wakeRecorder(bool first) {
-    if (first) Q_EMIT recordingWaits();
+    if (first) Q_EMIT recordingWaits(recordings_);
 }
 
 /// Exceptions of a run are about its recording (e.g. no memory for a checkpoint): it trains on without.

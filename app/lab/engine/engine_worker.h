@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/engine/draft_request.h"
-#include "app/lab/engine/frame.h"
-#include "app/lab/engine/measure_request.h"
+#include "app/lab/engine/engine.h"
 #include "core/backend/cpu/host/thread_pool.h"
-#include "core/run/recording_queue.h"
 
-#include <QObject>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -18,8 +14,7 @@
 
 namespace normscope::app {
 
-/// The engine: owns the experiments and lives in its own thread (the thread it was moved to). The public
-/// functions may be called from any thread and return at once; replies are signals.
+/// The engine of this process: owns the experiments and lives in its own thread (the thread it was moved to).
 ///
 /// Exploring: the latest request wins, one is in flight. Experiments are kept while only hot knobs move, so
 /// that no weights are drawn again; a run whose recipe did not change is not measured again. Runs are built
@@ -44,7 +39,7 @@ namespace normscope::app {
 ///
 /// Measuring afterwards, and branching off: runs are replayed in separate experiments, in slices of about
 /// 16 ms between those of the training, which is slowed down but not changed.
-class EngineWorker : public QObject {
+class EngineWorker final : public Engine {
     Q_OBJECT
   public:
     /// `threads` of the computation, including this one.
@@ -52,59 +47,25 @@ class EngineWorker : public QObject {
     ~EngineWorker() override;
 
     int threads() const { return pool_.threads(); }
-    /// Lists the devices, in devicesFound(): the first call loads the CUDA plug-in.
-    void findDevices();
-    void explore(ExploreRequest request);
-    /// Adds runs to those in training. One that cannot be built is rejected (startRejected); the others of
-    /// the same call start.
-    void train(std::uint64_t token, std::vector<RunPlan> runs);
-    void setKnobs(const std::string& id, const HotKnobs& knobs);
-    /// Other watchpoints for a run in training. Where one triggers, all runs pause at the end of that round.
-    void setWatch(const std::string& id, const std::vector<WatchSpec>& watch);
-    void setInterventions(const std::string& id, const std::vector<InterventionSpec>& list);
-    void setPaused(bool paused);
-    /// One step of every run, then pause.
-    void singleStep();
-    /// Ends the training of these runs: those that have not ended become interrupted, with a checkpoint. The
-    /// others continue.
-    void stop(const std::vector<std::string>& ids);
-    /// The same for all of them.
-    void stop();
-    /// Replays and measures (the checkpoints are in memory); the latest request wins, an empty one cancels
-    /// the running one.
-    void measureAt(MeasureRequest request);
-    /// Replays a run and returns its state; one request after the other.
-    void branch(BranchRequest request);
-    void cancelBranches();
-    /// Drafts, in slices between everything else; the latest request wins, an empty one cancels.
-    void draft(DraftRequest request);
+    /// The first call loads the CUDA plug-in.
+    void findDevices() override;
+    void explore(ExploreRequest request) override;
+    void train(std::uint64_t token, std::vector<RunPlan> runs) override;
+    void setKnobs(const std::string& id, const HotKnobs& knobs) override;
+    void setWatch(const std::string& id, const std::vector<WatchSpec>& watch) override;
+    void setInterventions(const std::string& id, const std::vector<InterventionSpec>& list) override;
+    void setPaused(bool paused) override;
+    void singleStep() override;
+    void stop(const std::vector<std::string>& ids) override;
+    void stop() override;
+    void measureAt(MeasureRequest request) override;
+    void branch(BranchRequest request) override;
+    void cancelBranches() override;
+    void draft(DraftRequest request) override;
+    void frameShown(std::uint64_t /*engine*/) override { frames_waiting_.fetch_sub(1); }
+    void shutDown() override;
     /// The queue of data to record, to be taken on recordingWaits().
     const std::shared_ptr<RecordingQueue>& recordings() const { return recordings_; }
-    /// Called when the receiver has processed one frame.
-    void frameShown() { frames_waiting_.fetch_sub(1); }
-    /// Cancels running work; nothing is started afterwards. Called before the thread quits.
-    void shutDown();
-
-  Q_SIGNALS:
-    void devicesFound(const normscope::app::DevicesPtr& devices);
-    void frameReady(const normscope::app::FramePtr& frame);
-    /// A request to explore or train failed: one line.
-    void rejected(quint64 generation, const QString& message);
-    /// Of train(): this run does not start.
-    void startRejected(quint64 token, const QString& id, const QString& message);
-    /// Of a MeasureRequest: progress of a run's replay; the results, run by run (`failed`: the reason, in one
-    /// line; with results a remark on them).
-    void replayed(quint64 token, const QString& id, qint64 steps_done);
-    void measured(quint64 token, const QString& id, const normscope::app::ProbeResultsPtr& results,
-                  const QString& failed);
-    /// Of a BranchRequest: progress; the checkpoint, or null with the reason in one line (with a checkpoint,
-    /// a remark on it).
-    void branching(quint64 token, qint64 steps_done);
-    void branched(quint64 token, const normscope::app::CheckpointPtr& checkpoint, const QString& failed);
-    /// Of a DraftRequest: one of its drafts.
-    void drafted(quint64 token, qulonglong index, const normscope::app::DraftResultPtr& result);
-    /// recordings() is no longer empty.
-    void recordingWaits();
 
   private:
     using Clock = std::chrono::steady_clock;

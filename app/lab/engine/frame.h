@@ -64,6 +64,7 @@ struct Frame {
     double probe_overhead = 0;  ///< train: Experiment::probe_overhead(), the largest of the runs
     DeviceUse device = {};      ///< train
     std::uint64_t number = 0;   ///< of all frames of an engine, from 1 on: they are applied in this order
+    std::uint64_t engine = 0;   ///< that sent it: 0 in this process, others on other machines
     FrameTimes times = {};      ///< explore
 };
 using FramePtr = std::shared_ptr<const Frame>;

@@ -43,9 +43,7 @@ RecordingRow IoWorker::rowOf(const QFileInfo& file) {
     row.path = file.filePath();
     row.written = file.lastModified();
     row.last_loss = std::nan("");
-    row.live = std::any_of(recordings_.begin(), recordings_.end(), [&](const auto& recording) {
-        return QFileInfo(QString::fromStdString(recording.second.recording->path())) == file;
-    });
+    row.live = recordings_.writes(row.path.toStdString());
     row.bytes = file.size();
     row.checkpoint_bytes = bytesOfRecording(row.path) - row.bytes;
     if (row.live) return row;  // a file that is being written is not read

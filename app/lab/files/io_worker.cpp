@@ -17,7 +17,16 @@
 
 namespace normscope::app {
 
-IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_folder)) {
+IoWorker::IoWorker(QString recordings_folder)
+    : folder_(std::move(recordings_folder)),
+      recordings_(folder_.toStdString(),
+                  {[this](std::uint64_t training, const std::string& id, const std::string& path) {
+                       Q_EMIT recordingBegun(training, QString::fromStdString(id),
+                                             QString::fromStdString(path));
+                   },
+                   [this](std::uint64_t training, const std::string& id, const std::string& line) {
+                       Q_EMIT notRecorded(training, QString::fromStdString(id), QString::fromStdString(line));
+                   }}) {
     qRegisterMetaType<SaveRequest>();
     qRegisterMetaType<FileIdentity>();
     qRegisterMetaType<OpenedSessionPtr>();
@@ -33,7 +42,7 @@ IoWorker::IoWorker(QString recordings_folder) : folder_(std::move(recordings_fol
     qRegisterMetaType<QList<std::pair<QString, QString>>>();
     heartbeat_ = new QTimer(this);
     heartbeat_->setInterval(1000);
-    connect(heartbeat_, &QTimer::timeout, this, &IoWorker::heartbeat);
+    connect(heartbeat_, &QTimer::timeout, this, [this] { recordings_.heartbeat(); });
 }
 
 IoWorker::~IoWorker() = default;
@@ -51,69 +60,12 @@ CheckpointPtr loaded(const CheckpointSource& source) {
 
 }  // namespace
 
-QString IoWorker::newPath(const std::string& id) const {
-    const QString stem = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd'T'HH-mm-ss-zzz")) +
-                         QLatin1Char('-') + QString::fromStdString(id);
-    return QDir(folder_).filePath(stem + QStringLiteral(".h5"));
-}
-
 void IoWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
-    for (const RecordingQueue::Entry& entry : queue->take()) {
-        const QString id = QString::fromStdString(entry.id);
-        if (entry.header) begin(entry);
-        withRecording(id, [&](Recording& recording) {
-            if (!entry.delta.empty()) recording.add(entry.delta);
-            for (const auto& checkpoint : {entry.start, entry.newest})
-                if (checkpoint) recording.save(checkpoint);
-            if (entry.ends && entry.failure.empty()) recording.close();
-        });
-        if (!entry.ends) continue;
-        if (const auto found = recordings_.find(id); found != recordings_.end() && !entry.failure.empty())
-            lose(found->second.training, id, QString::fromStdString(entry.failure));
-        recordings_.erase(id);
-    }
-    if (recordings_.empty()) heartbeat_->stop();
-}
-
-void IoWorker::begin(const RecordingQueue::Entry& entry) {
-    const QString id = QString::fromStdString(entry.id);
-    if (!QDir().mkpath(folder_)) {
-        recordings_.erase(id);
-        lose(entry.training, id, tr("%1: the folder of recordings cannot be made").arg(folder_));
-        return;
-    }
-    const std::string file = entry.path.empty() ? newPath(entry.id).toStdString() : entry.path;
-    recordings_[id] = {std::make_unique<Recording>(file, entry.header), entry.training};
-    Q_EMIT recordingBegun(entry.training, id, QString::fromStdString(file));
-    if (!heartbeat_->isActive()) heartbeat_->start();
-}
-
-/// Calls `work` if the run is recorded; not after its recording failed, which was reported.
-template <class Work>
-void IoWorker::withRecording(const QString& id, Work&& work) {
-    const auto found = recordings_.find(id);
-    if (found == recordings_.end()) return;
-    try {
-        work(*found->second.recording);
-    } catch (const std::exception& error) {
-        lose(found->second.training, id, QString::fromUtf8(error.what()));
-    }
-}
-
-void IoWorker::lose(quint64 training, const QString& id, const QString& reason) {
-    const QString line = tr("not recorded: %1").arg(reason);
-    if (const auto found = recordings_.find(id); found != recordings_.end()) {
-        Recording& recording = *found->second.recording;
-        recording.abandon({RunState::Interrupted, recording.last_step(), line.toStdString(), -1});
-        recordings_.erase(found);
-    }
-    Q_EMIT notRecorded(training, id, line);
-}
-
-void IoWorker::heartbeat() {
-    std::vector<QString> ids;  // one that fails is removed from the list
-    for (const auto& [id, recording] : recordings_) ids.push_back(id);
-    for (const QString& id : ids) withRecording(id, [](Recording& recording) { recording.heartbeat(); });
+    recordings_.record(*queue);
+    if (recordings_.empty())
+        heartbeat_->stop();
+    else if (!heartbeat_->isActive())
+        heartbeat_->start();
 }
 
 FileIdentity writeSession(const SaveRequest& request) {

@@ -6,7 +6,7 @@
 #include "app/lab/engine/measure_request.h"
 #include "core/findings/healthy_band.h"
 #include "core/interchange/model_file.h"
-#include "core/run/recording.h"
+#include "core/run/live_recordings.h"
 #include "core/run/recording_queue.h"
 #include "core/session/outline.h"
 #include "core/session/recording/recording_growth.h"
@@ -220,17 +220,6 @@ class IoWorker : public QObject {
     void checkpointsFetched(const normscope::app::MeasureRequestPtr& request);
 
   private:
-    struct Recorded {
-        std::unique_ptr<Recording> recording;
-        quint64 training = 0;
-    };
-    /// The file of the entry is replaced; none: a new file.
-    void begin(const RecordingQueue::Entry& entry);
-    void lose(quint64 training, const QString& id, const QString& reason);
-    template <class Work>
-    void withRecording(const QString& id, Work&& work);
-    QString newPath(const std::string& id) const;
-    void heartbeat();
     void settle(const QString& path);
     RecoveredRun recovered(const QString& path);
     void listSome();
@@ -241,7 +230,7 @@ class IoWorker : public QObject {
     bool guarded(Work&& work);
 
     QString folder_;
-    std::map<QString, Recorded> recordings_;
+    LiveRecordings recordings_;
     QTimer* heartbeat_ = nullptr;
     bool saving_failed_ = false;
     std::map<QString, FileIdentity> saved_;  ///< by path, as it was saved last by this window

@@ -14,11 +14,8 @@ std::vector<LabRun> Drag::undone(std::vector<LabRun> runs) const {
 LabState::LabState(int threads, const QString& recordings_folder, Deliver deliver)
     : deliver_(std::move(deliver)), workers_(std::make_unique<Workers>(threads, recordings_folder)) {
     // Data to record does not pass through the interface thread, which may be busy.
-    connect(engine(), &EngineWorker::recordingWaits, io(), [io = io(), queue = engine()->recordings()] {
-        // A copy of this thread's own: the connection's is released by the engine's thread when it ends.
-        const auto held = queue;  // NOLINT(performance-unnecessary-copy-initialization)
-        io->record(held);
-    });
+    connect(engine(), &Engine::recordingWaits, io(),
+            [io = io()](const std::shared_ptr<RecordingQueue>& queue) { io->record(queue); });
     connect(io(), &IoWorker::problem, this, &LabState::problem);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "app/lab/engine/engine_worker.h"
 #include "app/lab/engine/worker_thread.h"
 #include "app/lab/files/io_worker.h"
+#include "app/lab/remote/engines.h"
 #include "app/lab/state/comparison.h"
 #include "app/lab/state/exploration.h"
 #include "app/lab/state/pending.h"
@@ -50,12 +50,12 @@ class LabState : public QObject {
     /// How a reply of a thread is applied (Lab::Options::deliver).
     using Deliver = std::function<void(std::function<void()>)>;
 
-    /// Starts the two threads; `threads` of the engine.
+    /// Starts the threads; `threads` of this process's engine.
     LabState(int threads, const QString& recordings_folder, Deliver deliver);
     ~LabState() override;
 
     IoWorker* io() const { return workers_->io.get(); }
-    EngineWorker* engine() const { return workers_->engine.get(); }
+    Engines* engine() const { return &workers_->engine; }
     const Deliver& deliver() const { return deliver_; }
     /// Ends what the threads do, and then the threads. No reply is applied afterwards.
     void stopWorkers();
@@ -101,11 +101,11 @@ class LabState : public QObject {
   private:
     struct Workers {
         Workers(int threads, const QString& recordings_folder)
-            : io("files", recordings_folder), engine("engine", threads) {}
+            : io("files", recordings_folder), engine(threads) {}
 
         // Destroyed in reverse order: the engine first, whose last data is still recorded.
         WorkerThread<IoWorker> io;
-        WorkerThread<EngineWorker> engine;
+        Engines engine;
     };
     const Deliver deliver_;
     std::unique_ptr<Workers> workers_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/studies/sweep_runner.h"
 
+#include "app/lab/remote/place.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
 #include "core/session/session.h"
@@ -222,6 +223,9 @@ void SweepRunner::begin(const SweepSpec& spec, const QString& folder, const std:
     launch([this, spec, folder, backend, threads, stop = stop_] {
         QString not_valid, failed;
         try {
+            if (is_remote(backend))
+                throw InputError("a sweep trains on this machine, not on " + backend +
+                                 ": choose a device of this one, or run normscope-cli sweep there");
             SweepOptions options;
             options.folder = folder.toStdString();
             options.threads = threads;

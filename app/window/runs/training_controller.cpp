@@ -114,6 +114,8 @@ TrainingController::TrainingController(Lab& lab, FilesController& files, const V
     connect(&lab_.forks(), &Forks::changed, this, later);
     connect(&lab_.following(), &Following::noted, views_.banner,
             [banner = views_.banner](const QString& line) { banner->showMessage(line); });
+    connect(&lab_, &Lab::connectionChanged, views_.banner,
+            [banner = views_.banner](const QString& line) { banner->showMessage(line); });
     connect(&lab_, &Lab::dataChanged, this, later);
     connect(&lab_.devices(), &Devices::changed, this, &TrainingController::showDeviceChoice);
     connect(&lab_, &Lab::runsFailed, this, &TrainingController::offerResumption);
@@ -135,6 +137,8 @@ void TrainingController::connectTransport() {
     connect(views_.transport->device(), &widgets::DeviceButton::deviceChosen, this,
             &TrainingController::chooseDevice);
     connect(views_.transport->device(), &widgets::DeviceButton::menuOpens, &lab_.devices(), &Devices::find);
+    connect(views_.transport->device(), &widgets::DeviceButton::anotherMachineWanted, this,
+            &TrainingController::chooseMachine);
 }
 
 void TrainingController::connectPresentation() {
@@ -264,6 +268,25 @@ void TrainingController::offerInterruptedRuns(const QList<InterruptedRun>& found
 void TrainingController::chooseDevice(const QString& backend) {
     lab_.devices().choose(backend);
     widgets::Settings().setBackend(QString::fromStdString(lab_.devices().chosen()));
+}
+
+void TrainingController::chooseMachine() {
+    const QString scheme = QStringLiteral("ssh://");
+    const QString chosen = QString::fromStdString(lab_.devices().chosen());
+    auto* dialog = new QInputDialog(views_.transport->window());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Another machine"));
+    dialog->setLabelText(
+        tr("The machine, as your ssh calls it: ssh://[user@]host[:port][/path/to/normscope-cli].\n"
+           "It needs the same version of Normscope. Keys and passphrases are your ssh's own."));
+    dialog->setInputMode(QInputDialog::TextInput);
+    dialog->setTextValue(chosen.startsWith(scheme) ? chosen.section(u' ', 0, 0) : scheme);
+    dialog->setOkButtonText(tr("Connect"));
+    connect(dialog, &QInputDialog::textValueSelected, this, [this, scheme](const QString& text) {
+        const QString place = text.trimmed();
+        chooseDevice(place.startsWith(scheme) ? place : scheme + place);
+    });
+    dialog->open();
 }
 
 void TrainingController::showDevices() {

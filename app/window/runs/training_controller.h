@@ -32,6 +32,8 @@ class TrainingController : public QObject {
     /// Steps, lanes, rates and buttons, as they are now.
     void show();
     void chooseDevice(const QString& backend);
+    /// Asks for another machine, whose best device is chosen then.
+    void chooseMachine();
     /// Opens the menu of devices.
     void showDevices();
     /// Continues the selected run, which failed or was stopped, on the chosen device.

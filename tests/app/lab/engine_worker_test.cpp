@@ -31,7 +31,7 @@ struct Bench {
     Bench() {
         QObject::connect(engine.get(), &EngineWorker::frameReady, &receiver, [this](const FramePtr& frame) {
             frames.push_back(frame);
-            if (shown) engine->frameShown();
+            if (shown) engine->frameShown(0);
         });
         QObject::connect(engine.get(), &EngineWorker::startRejected, &receiver,
                          [this](quint64, const QString&, const QString& message) { rejections << message; });
@@ -40,7 +40,7 @@ struct Bench {
     }
     bool completed() const { return !frames.empty() && frames.back()->complete; }
     void showAll() {
-        for (shown = true; const FramePtr& frame [[maybe_unused]] : frames) engine->frameShown();
+        for (shown = true; const FramePtr& frame [[maybe_unused]] : frames) engine->frameShown(0);
     }
     /// What was recorded of a run so far: recordings do not wait for the frames.
     std::size_t recordedRows(const std::string& id) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/lab/remote/welcome.h"
+
+#include "app/lab/remote/messages.h"
+
+#include <sstream>
+
+namespace normscope::app {
+
+namespace {
+
+constexpr const char* kProgramWord = "normscope-engine";
+
+std::string versionText(const std::string& version, const std::string& protocol) {
+    return "Normscope " + version + " (protocol " + protocol + ")";
+}
+
+}  // namespace
+
+std::string welcome_line() {
+    return std::string(kProgramWord) + " ready " + std::to_string(kProtocol) + " " + NORMSCOPE_VERSION + "\n";
+}
+
+std::string welcome_failed(const std::string& why) {
+    return std::string(kProgramWord) + " failed " + why + "\n";
+}
+
+std::optional<Welcome> welcome_of(const std::string& line) {
+    std::istringstream words(line);
+    std::string program, state;
+    words >> program >> state;
+    if (program != kProgramWord) return std::nullopt;
+    if (state == "failed") {
+        std::string why;
+        std::getline(words >> std::ws, why);
+        return Welcome{why.empty() ? "no engine can be started" : why};
+    }
+    std::string protocol, version;
+    words >> protocol >> version;
+    if (state != "ready") return std::nullopt;
+    if (protocol == std::to_string(kProtocol) && version == NORMSCOPE_VERSION) return Welcome{};
+    return Welcome{"there is " + versionText(version, protocol) + ", here " +
+                   versionText(NORMSCOPE_VERSION, std::to_string(kProtocol)) +
+                   ": both machines need the same version"};
+}
+
+}  // namespace normscope::app
