@@ -49,7 +49,8 @@ void Devices::apply(const DevicesPtr& devices) {
         chosen_ = best == known_.end() ? "cpu" : best->backend;
     }
     const KnownDevice* chosen = resolved();
-    if (!chosen || !chosen->missing.empty()) {
+    const bool listed_later = !chosen && is_remote(chosen_);
+    if (!listed_later && (!chosen || !chosen->missing.empty())) {
         // A second card that is gone is missing for the reason of the first one.
         const KnownDevice* row = chosen ? chosen : found(known_, chosen_.substr(0, chosen_.find(':')));
         const std::string why = row && !row->missing.empty() ? ": " + row->missing : "";

@@ -210,10 +210,24 @@ template <class A>
 void serialize(A& archive, DeviceUse& use) {
     archive(use.backend, use.memory, use.resident);
 }
+/// Clocks differ between machines: how long after the request was taken.
+template <class A>
+void save(A& archive, const FrameTimes& times) {
+    const std::int64_t prepared = (times.prepared - times.taken).count();
+    const std::int64_t measured = (times.measured - times.taken).count();
+    archive(prepared, measured);
+}
+template <class A>
+void load(A& archive, FrameTimes& times) {
+    std::int64_t prepared = 0, measured = 0;
+    archive(prepared, measured);
+    times.prepared = times.taken + FrameTimes::Time::duration(prepared);
+    times.measured = times.taken + FrameTimes::Time::duration(measured);
+}
 template <class A>
 void serialize(A& archive, Frame& frame) {
     archive(frame.generation, frame.kind, frame.runs, frame.complete, frame.ms, frame.probe_overhead,
-            frame.device, frame.number);
+            frame.device, frame.number, frame.times);
 }
 template <class A>
 void serialize(A& archive, RunPlan& plan) {

@@ -129,7 +129,8 @@ using Any = std::variant<Devices, Framed, Rejected, StartRejected, Replayed, Mea
 }  // namespace reply
 
 /// Binary, in the byte order of this machine. The recipe of a plan is sent as it is written to files; of a
-/// plan's weights, of a frame's times and of a checkpoint's source nothing is.
+/// plan's weights and of a checkpoint's source nothing is, and a frame's times begin when its request was
+/// taken.
 std::string to_bytes(const ask::Any& message);
 std::string to_bytes(const reply::Any& message);
 /// Throws InputError for bytes that to_bytes() does not write.

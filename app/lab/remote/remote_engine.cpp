@@ -256,9 +256,10 @@ QString RemoteEngine::failure() const {
         return tr("%1 cannot be started: %2").arg(process_->program(), process_->errorString());
     const QString line = lastLine(errors_);
     if (process_->exitStatus() == QProcess::NormalExit && process_->exitCode() == kNoSuchProgram)
-        return tr("no %1 there (%2); its path may be named: ssh://host/path/to/normscope-cli")
-            .arg(text(place_.program), line);
-    return line.isEmpty() ? tr("it gives no answer") : line;
+        return tr("no %1 there; its path may be named: ssh://host/path/to/normscope-cli")
+            .arg(text(place_.program));
+    if (line.isEmpty()) return tr("it gives no answer");
+    return line.endsWith(u'.') ? line.chopped(1) : line;
 }
 
 void RemoteEngine::processEnded() {
@@ -359,6 +360,9 @@ void RemoteEngine::apply(reply::Any message) {
 void RemoteEngine::apply(Frame frame) {
     frame.engine = number_;
     frame.number = ++frames_;
+    // On this machine's clock, as if it had been measured now: the ways there and back count as the queue.
+    const auto shift = Clock::now() - frame.times.measured;
+    for (auto* time : {&frame.times.taken, &frame.times.prepared, &frame.times.measured}) *time += shift;
     if (frame.kind == Frame::Kind::Train)
         for (const RunFrame& run : frame.runs) record(run);
     const reply::Any answer = reply::Framed{std::move(frame)};

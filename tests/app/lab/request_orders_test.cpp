@@ -7,6 +7,7 @@
 #include "core/session/session.h"
 #include "lab_bench.h"
 #include "post.h"
+#include "tests/app/remote/there.h"
 #include "tests/support/test_main.h"
 
 #include <QFile>
@@ -18,6 +19,7 @@ using namespace normscope;
 using namespace normscope::app;
 using normscope::test::Post;
 using normscope::test::sound;
+using normscope::test::There;
 
 namespace {
 
@@ -41,19 +43,26 @@ struct Bench {
     std::shared_ptr<Post> post = std::make_shared<Post>();
     QTemporaryDir folder;
     QString session = folder.filePath("session.h5");
+    std::optional<There> there;  ///< the machine of the engine; nullopt: this process
     std::unique_ptr<Lab> lab;
     QStringList problems;
 
     /// Shows a copy of this session.
-    Bench(const Files&, const QString& opened) {
+    Bench(const Files&, const QString& opened, bool elsewhere = false) {
         QFile::copy(opened, session);
         Lab::Options options{1, folder.filePath("recordings"), Post::of(post)};
+        if (elsewhere) {
+            there.emplace();
+            options.backend = There::device();
+        }
         options.outline_above = 0;  // so that the rest of a session is a request too
         lab = std::make_unique<Lab>(std::move(options));
         QObject::connect(lab.get(), &Lab::problem, lab.get(),
                          [this](const QString& line) { problems << line; });
         lab->view().setVisibleProbes({"growth"});
         open(session);
+        if (elsewhere && !QTest::qWaitFor([&] { return lab->devices().chosen() != There::device(); }, 20000))
+            throw std::runtime_error("it is not connected");
     }
     ~Bench() {
         post->hold = false;
@@ -110,6 +119,12 @@ struct Request {
     QString Files::*shown;  ///< the session that asks
     std::function<void(Bench&, const Files&)> ask;
     bool replaces = false;  ///< its reply replaces the comparison
+
+    bool ofTheEngine() const {
+        const QString first = QString::fromLatin1(name).section(u',', 0, 0);
+        return QStringList{"explore", "train", "new run", "fork", "resume", "more steps", "measure", "draft"}
+            .contains(first);
+    }
 };
 
 /// Every request of the laboratory to its engine and its files, and the same one failing.
@@ -319,6 +334,29 @@ const std::vector<Order>& orders() {
     return all;
 }
 
+/// The same, where the engine is on another machine.
+const std::vector<Order>& ordersElsewhere() {
+    static const std::vector<Order> all = [] {
+        std::vector<Order> list;
+        for (const Order& order : orders())
+            if (QByteArray(order.name) == "twice" || order.leaves) list.push_back(order);
+        list.push_back({"while the connection is cut", [](Bench& b, const Files&, const Request&) {
+                            b.there->cut();
+                            QTest::qWait(20);
+                            b.there->mend();
+                            b.replies();
+                            b.post->deliver();
+                        }});
+        list.push_back({"when the engine is gone", [](Bench& b, const Files&, const Request&) {
+                            There::kill();
+                            b.replies();
+                            b.post->deliver();
+                        }});
+        return list;
+    }();
+    return all;
+}
+
 }  // namespace
 
 class RequestOrdersTest : public QObject {
@@ -398,8 +436,31 @@ class RequestOrdersTest : public QObject {
         QFETCH(int, order);
         const Request& asks = requests()[std::size_t(request)];
         const Order& happens = orders()[std::size_t(order)];
+        Bench b(*files_, *files_.*asks.shown);
+        run(b, asks, happens);
+    }
+
+    /// Those of the engine, which is on another machine.
+    void everyReplyFromElsewhere_data() {
+        QTest::addColumn<int>("request");
+        QTest::addColumn<int>("order");
+        int count = 0;
+        for (std::size_t r = 0; r < requests().size(); ++r)
+            for (std::size_t o = 0; o < ordersElsewhere().size() && requests()[r].ofTheEngine(); ++o, ++count)
+                QTest::addRow("%s, %s", requests()[r].name, ordersElsewhere()[o].name) << int(r) << int(o);
+        QVERIFY(count >= 80);
+    }
+    void everyReplyFromElsewhere() {
+        QFETCH(int, request);
+        QFETCH(int, order);
+        const Request& asks = requests()[std::size_t(request)];
+        Bench b(*files_, *files_.*asks.shown, true);
+        run(b, asks, ordersElsewhere()[std::size_t(order)]);
+    }
+
+  private:
+    void run(Bench& b, const Request& asks, const Order& happens) {
         const Files& f = *files_;
-        Bench b(f, f.*asks.shown);
         QCOMPARE(b.settled(), QString());
         const auto before = b.rows();
         b.post->hold = true;
@@ -437,6 +498,7 @@ class RequestOrdersTest : public QObject {
         }
     }
 
+  private Q_SLOTS:
     /// Requests, edits and replies in random orders.
     void randomInterleavings_data() {
         QTest::addColumn<int>("seed");

@@ -6,43 +6,45 @@
 
 #include <QDir>
 #include <QFile>
+#include <QSet>
 #include <QString>
 #include <QTemporaryDir>
 #include <QTest>
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace normscope::test {
 
-/// "Another machine": this one, reached through a stand-in for ssh that runs the command in a shell; it has a
-/// home of its own, and its connections can be cut. tests/engines/remote has the real ssh.
+/// "Another machine": this one, with a home of its own, whose connections can be cut. It is reached through a
+/// stand-in for ssh that runs the command in a shell; through the real one where $NORMSCOPE_TEST_SSH is set
+/// (its command line; $NORMSCOPE_TEST_DATA: XDG_DATA_HOME there), as by tests/engines/remote.
 class There {
   public:
     There() {
         const QString ssh = folder_.filePath("ssh");
         QFile script(ssh);
         if (!script.open(QIODevice::WriteOnly)) throw std::runtime_error("no stand-in for ssh");
-        script.write(
-            "#!/bin/sh\n"
-            "while [ \"$1\" != -- ]; do shift; done\n"
-            "if [ -e \"" +
-            cut_.toUtf8() +
-            "\" ]; then echo 'ssh: connect to host there: Connection refused' >&2; exit 255; fi\n"
-            "export XDG_DATA_HOME=\"" +
-            folder_.filePath("data").toUtf8() +
-            "\"\n"
-            "exec sh -c \"$3\"\n");
+        script.write("#!/bin/sh\nif [ -e \"" + cut_.toUtf8() +
+                     "\" ]; then echo 'ssh: connect to host there: Connection refused' >&2; exit 255; fi\n");
+        if (isReal())
+            script.write("exec " + qgetenv("NORMSCOPE_TEST_SSH") + " \"$@\"\n");
+        else
+            script.write("while [ \"$1\" != -- ]; do shift; done\nexport XDG_DATA_HOME=\"" + data().toUtf8() +
+                         "\"\nexec sh -c \"$3\"\n");
         script.close();
         script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
         qputenv("NORMSCOPE_SSH", ssh.toUtf8());
+        if (isReal()) QDir(recordings()).removeRecursively();
     }
     ~There() {
         cut();
         kill();
     }
+    There(const There&) = delete;
+    There& operator=(const There&) = delete;
 
+    static bool isReal() { return qEnvironmentVariableIsSet("NORMSCOPE_TEST_SSH"); }
     /// The device's word, of the command line that was built, or another program.
     static std::string device(const QString& program = QStringLiteral(NORMSCOPE_CLI)) {
         return "ssh://there" + program.toStdString();
@@ -57,29 +59,30 @@ class There {
         file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
         return path;
     }
-    QString recordings() const { return folder_.filePath("data/Normscope/Normscope/recordings"); }
+    QString recordings() const { return data() + "/Normscope/Normscope/recordings"; }
 
     /// Ends the connection; none can be made until mend().
     void cut() const {
         QFile file(cut_);
         if (!file.open(QIODevice::WriteOnly)) throw std::runtime_error("the connection cannot be cut");
-        for (const pid_t process : relays()) ::kill(process, SIGKILL);
+        for (const pid_t process : connections()) ::kill(process, SIGKILL);
     }
     void mend() const { QFile::remove(cut_); }
     /// The bytes stop, and nothing else is noticed.
     void freeze() const {
-        for (const pid_t process : relays()) ::kill(process, SIGSTOP);
+        for (const pid_t process : connections()) ::kill(process, SIGSTOP);
     }
     /// The engine, as a machine that is switched off.
     static void kill() {
         for (const pid_t process : engines()) ::kill(process, SIGKILL);
         (void)QTest::qWaitFor([] { return engines().empty(); }, 5000);
     }
-    /// The engines that this process has started.
+    /// The engines of the sessions that connections of this process had, when this was called.
     static std::vector<pid_t> engines() {
+        connections();
         std::vector<pid_t> found;
         for (const Process& process : processes())
-            if (process.arguments.contains(QStringLiteral("--listen")) && environmentIsOurs(process.id))
+            if (process.line.contains("--listen") && sessions().contains(sessionOf(process.line)))
                 found.push_back(process.id);
         return found;
     }
@@ -87,32 +90,42 @@ class There {
   private:
     struct Process {
         pid_t id = 0;
-        QStringList arguments;
+        QByteArray line;  ///< of its command, words separated by spaces
     };
     static std::vector<Process> processes() {
         std::vector<Process> found;
         for (const QString& name : QDir("/proc").entryList(QDir::Dirs)) {
             const pid_t id = name.toInt();
             QFile file("/proc/" + name + "/cmdline");
-            if (id <= 0 || !file.open(QIODevice::ReadOnly)) continue;
-            const QStringList arguments = QString::fromUtf8(file.readAll()).split(QChar(0));
-            if (arguments.front().endsWith(QStringLiteral("normscope-engine")))
-                found.push_back({id, arguments});
+            if (id > 0 && file.open(QIODevice::ReadOnly))
+                found.push_back({id, file.readAll().replace('\0', ' ')});
         }
         return found;
     }
-    /// It has the stand-in of this process in its environment.
-    static bool environmentIsOurs(pid_t id) {
-        QFile file("/proc/" + QString::number(id) + "/environ");
-        if (!file.open(QIODevice::ReadOnly)) return false;
-        return file.readAll().split('\0').contains("NORMSCOPE_SSH=" + qgetenv("NORMSCOPE_SSH"));
+    static QByteArray sessionOf(const QByteArray& line) {
+        const QByteArray option = "--session ";
+        const qsizetype at = line.indexOf(option);
+        return at < 0 ? QByteArray() : line.mid(at + option.size()).split(' ').front();
     }
-    static std::vector<pid_t> relays() {
+    static QSet<QByteArray>& sessions() {
+        static QSet<QByteArray> seen;
+        return seen;
+    }
+    /// This process's children that carry a connection: ssh, or the relay that the stand-in has become.
+    static std::vector<pid_t> connections() {
         std::vector<pid_t> found;
-        for (const Process& process : processes())
-            if (process.arguments.contains(QStringLiteral("--stdio")) && environmentIsOurs(process.id))
-                found.push_back(process.id);
+        for (const Process& process : processes()) {
+            QFile stat("/proc/" + QString::number(process.id) + "/stat");
+            if (!process.line.contains("--stdio") || !stat.open(QIODevice::ReadOnly)) continue;
+            const QByteArray rest = stat.readAll();
+            if (rest.mid(rest.lastIndexOf(')') + 4).split(' ').front().toInt() != getpid()) continue;
+            found.push_back(process.id);
+            sessions().insert(sessionOf(process.line));
+        }
         return found;
+    }
+    QString data() const {
+        return isReal() ? qEnvironmentVariable("NORMSCOPE_TEST_DATA") : folder_.filePath("data");
     }
 
     QTemporaryDir folder_;

@@ -2,6 +2,7 @@
 #include "tests/bench/ui/bench_ui.h"
 
 #include "app/lab/lab.h"
+#include "app/lab/remote/place.h"
 #include "app/window/appearance_controller.h"
 #include "app/window/files/files_controller.h"
 #include "app/window/main_window.h"
@@ -83,7 +84,7 @@ class InterfaceBench {
         : application_(application), order_(order) {
         QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder_.path());
         window_ = std::make_unique<MainWindow>(folder_.filePath(QStringLiteral("recordings")), order.threads,
-                                               QStringLiteral("cpu"));
+                                               order.backend);
         recorder_ = std::make_unique<DragRecorder>(*window_);
     }
 
@@ -94,6 +95,10 @@ class InterfaceBench {
         window_->activateWindow();
         // A box takes the wheel only with the focus.
         waitFor("the focus", [this] { return window_->isActiveWindow(); });
+        waitFor("the engine", [this] {
+            return !is_remote(order_.backend.toStdString()) ||
+                   lab().devices().chosen().find(' ') != std::string::npos;
+        });
         waitFor("the first measurement", [this] { return lab().view().exact(); });
         result_.platform = QGuiApplication::platformName().toStdString();
         result_.size = window_->size();

@@ -11,10 +11,11 @@ class MeasuredApplication;
 
 /// `normscope --bench-ui`
 struct BenchOrder {
-    double seconds = 10;   ///< of each knob, and of the training
-    int stall_ms = 50;     ///< of the interface thread, which the measurement must show
-    int threads = 0;       ///< of the engine; 0: as in the window
-    QString session = {};  ///< opened first, and how long that takes; empty: none
+    double seconds = 10;                      ///< of each knob, and of the training
+    int stall_ms = 50;                        ///< of the interface thread, which the measurement must show
+    int threads = 0;                          ///< of the engine; 0: as in the window
+    QString session = {};                     ///< opened first, and how long that takes; empty: none
+    QString backend = QStringLiteral("cpu");  ///< the device of trainings; ssh://host: the engine is there
 };
 
 /// Measures the interface in a window of 1440 × 900 with the default comparison and panels: first whether a

@@ -22,8 +22,8 @@ int measure(int argc, char** argv, const WindowOptions& options) {
     setUp(app);
     try {
         const bench::BenchResult result = bench::benchInterface(
-            app,
-            {options.seconds, options.stall_ms, options.threads, QString::fromStdString(options.session)});
+            app, {options.seconds, options.stall_ms, options.threads, QString::fromStdString(options.session),
+                  options.backend.empty() ? QStringLiteral("cpu") : QString::fromStdString(options.backend)});
         std::cout << (options.json ? asJson(result) : asText(result));
         if (stallSeen(result.check)) return 0;
         std::cerr << "normscope: --bench-ui: the measurement is wrong: a stall of 50 ms does not show\n";
