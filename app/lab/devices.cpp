@@ -36,6 +36,10 @@ void Devices::find() {
     state_.engine()->findDevices();
 }
 
+QString Devices::waits(const std::string& backend) const {
+    return state_.engine()->waits(backend);
+}
+
 int Devices::engineThreads() const {
     return state_.engine()->threads();
 }

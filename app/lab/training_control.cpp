@@ -34,7 +34,7 @@ double TrainingControl::probeOverhead() const {
     return state_.training.probeOverhead();
 }
 
-const DeviceUse& TrainingControl::deviceUse() const {
+DeviceUse TrainingControl::deviceUse() const {
     return state_.training.deviceUse();
 }
 

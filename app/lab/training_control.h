@@ -69,7 +69,7 @@ class TrainingControl : public QObject {
 
     double stepMs() const;
     double probeOverhead() const;
-    const DeviceUse& deviceUse() const;
+    DeviceUse deviceUse() const;
 
   private:
     /// Runs that are resumed together, once the checkpoints of all are read.

@@ -14,13 +14,30 @@ constexpr int kDeviceButtonMaxWidth =
     460;  // of a menu's text: a reason may name a long path, whole in its tooltip
 constexpr int kDeviceWordMaxWidth = 150;  // of the button's: another machine may have a long name
 
+constexpr QLatin1String kMachineScheme("ssh://");
+
+bool isElsewhere(const QString& backend) {
+    return backend.startsWith(kMachineScheme);
+}
+
 /// Of another machine ("ssh://user@host:22/path cuda") its name and the word: "host cuda".
 QString wordOf(const QString& backend) {
-    const QString scheme = QStringLiteral("ssh://");
-    if (!backend.startsWith(scheme)) return backend;
-    const QString place = backend.mid(scheme.size()).section(u' ', 0, 0), word = backend.section(u' ', 1);
+    if (!isElsewhere(backend)) return backend;
+    const QString place = backend.mid(kMachineScheme.size()).section(u' ', 0, 0),
+                  word = backend.section(u' ', 1);
     const QString host = place.section(u'/', 0, 0).section(u'@', -1).section(u':', 0, 0);
     return word.isEmpty() ? host : host + u' ' + word;
+}
+
+/// "cuda:1   NVIDIA H100 · 77 of 79 GiB free", or why it cannot be chosen.
+QString rowOf(const DeviceEntry& device) {
+    const QString word = wordOf(device.backend);
+    if (!device.waits.isEmpty()) return word + QStringLiteral("   ") + device.waits;
+    if (device.missing.isEmpty()) return word + QStringLiteral("   ") + device.name;
+    if (!isElsewhere(device.backend))
+        return device.backend.section(u':', 0, 0).toUpper() + QStringLiteral(": ") + device.missing;
+    const bool whole = !device.backend.contains(u' ');  // the machine itself, whose line names it
+    return whole ? device.missing : word + QStringLiteral(": ") + device.missing;
 }
 
 }  // namespace
@@ -66,23 +83,25 @@ void DeviceButton::setDevices(const std::vector<DeviceEntry>& devices) {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
         const DeviceEntry& device = devices_[i];
         QAction* action = menu()->actions()[static_cast<qsizetype>(i)];
-        const bool elsewhere = device.backend.startsWith(QStringLiteral("ssh://"));
-        const QString text = device.missing.isEmpty() ? device.backend + QStringLiteral("   ") + device.name
-                             : elsewhere              ? device.missing
-                                                      : device.backend.section(u':', 0, 0).toUpper() +
-                                               QStringLiteral(": ") + device.missing;
+        const QString text = rowOf(device);
         action->setText(metrics.elidedText(text, Qt::ElideMiddle, kDeviceButtonMaxWidth)
                             .replace(u'&', QStringLiteral("&&")));
-        action->setToolTip(device.note.isEmpty() ? text : text + u'\n' + device.note);
+        QStringList lines{text};
+        for (const QString& more : {device.note, isElsewhere(device.backend) ? device.backend : QString()})
+            if (!more.isEmpty()) lines << more;
+        action->setToolTip(lines.join(u'\n'));
         action->setEnabled(device.missing.isEmpty());
-        if (device.missing.isEmpty()) width = std::max(width, widthFor(shortened(device.backend)));
+        if (device.missing.isEmpty()) width = std::max(width, widthFor(shortened(device)));
     }
     setFixedWidth(width);
     showChosen();
 }
 
-QString DeviceButton::shortened(const QString& backend) const {
-    return QFontMetrics(font()).elidedText(wordOf(backend), Qt::ElideMiddle, kDeviceWordMaxWidth);
+QString DeviceButton::shortened(const DeviceEntry& device) const {
+    const QString word = device.waits.isEmpty()
+                             ? wordOf(device.backend)
+                             : wordOf(device.backend).section(u' ', 0, 0) + u' ' + device.waits;
+    return QFontMetrics(font()).elidedText(word, Qt::ElideMiddle, kDeviceWordMaxWidth);
 }
 
 void DeviceButton::setChosen(const QString& backend) {
@@ -96,7 +115,9 @@ void DeviceButton::setTraining(bool training) {
 }
 
 void DeviceButton::showChosen() {
-    setLabel(shortened(chosen_));
+    const auto chosen = std::find_if(devices_.begin(), devices_.end(),
+                                     [this](const DeviceEntry& device) { return device.backend == chosen_; });
+    setLabel(shortened(chosen == devices_.end() ? DeviceEntry{chosen_, {}, {}, {}, {}} : *chosen));
     setAccessibleName(tr("Device of the next training"));
     setAccessibleDescription(chosen_);
     setToolTip(training_

@@ -82,13 +82,9 @@ void Engines::sendDevices() {
         const bool ended = remote.state == State::Ended;
         const std::string why =
             ended ? (remote.ended.isEmpty() ? "not connected" : remote.ended.toStdString()) : "";
-        if (remote.devices.empty() || ended) {
-            list.push_back({place, ended ? "" : "connecting", {}, why});
-            continue;
-        }
-        for (KnownDevice device : remote.devices) {
+        if (remote.devices.empty() || ended) list.push_back({place, "", {}, why});
+        for (KnownDevice device : ended ? std::vector<KnownDevice>() : remote.devices) {
             device.backend = place + " " + device.backend;
-            if (remote.state == State::Lost) device.name += " (connecting again)";
             list.push_back(std::move(device));
         }
     }
@@ -109,6 +105,14 @@ std::uint64_t Engines::numberOf(const std::string& device) const {
     for (const auto& [number, remote] : remotes_)
         if (remote.place == place) newest = number;
     return newest;
+}
+
+QString Engines::waits(const std::string& device) const {
+    const auto remote = remotes_.find(numberOf(device));
+    if (remote == remotes_.end()) return {};
+    return remote->second.state == State::Connecting ? tr("connecting")
+           : remote->second.state == State::Lost     ? tr("connecting again")
+                                                     : QString();
 }
 
 std::uint64_t Engines::runOn(const std::string& id) const {

@@ -5,6 +5,10 @@
 #include "app/lab/remote/welcome.h"
 #include "core/base/error.h"
 
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <unistd.h>
+
 #include <QEventLoop>
 #include <QUuid>
 #include <algorithm>
@@ -33,6 +37,14 @@ QString lastLine(const QByteArray& output) {
     for (const QString& line : QString::fromUtf8(output).split(u'\n'))
         if (!line.trimmed().isEmpty()) last = line.trimmed();
     return last;
+}
+
+/// In the child: a recording that is open when ssh starts would stay locked as long as ssh runs.
+void closeWhatIsOpen() {
+    constexpr unsigned first = 3, most = 1024;
+    if (close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+    for (unsigned descriptor = first; descriptor < most; ++descriptor)
+        fcntl(static_cast<int>(descriptor), F_SETFD, FD_CLOEXEC);
 }
 
 }  // namespace
@@ -196,6 +208,7 @@ void RemoteEngine::startProcess() {
     QStringList arguments;
     for (const std::string& argument : place_.command(session_, state_ == State::Lost))
         arguments << text(argument);
+    process_->setChildProcessModifier(closeWhatIsOpen);
     process_->setProgram(arguments.takeFirst());
     process_->setArguments(arguments);
     connect(process_, &QProcess::readyReadStandardOutput, this, &RemoteEngine::readProcess);
@@ -221,9 +234,8 @@ void RemoteEngine::readProcess() {
             process->write(out.data(), static_cast<qint64>(out.size()));
         });
         if (state_ != State::Connected)
-            setState(State::Connected, state_ == State::Lost
-                                           ? tr("%1 is connected again").arg(text(place_.text()))
-                                           : QString());
+            setState(State::Connected,
+                     state_ == State::Lost ? tr("%1 is connected again").arg(text(place_.host)) : QString());
         attempts_ = 0;
         channel_.receive(rest.constData(), static_cast<std::size_t>(rest.size()));
     } catch (const InputError& error) {
@@ -291,12 +303,12 @@ void RemoteEngine::lose() {
     if (state_ != State::Lost)
         setState(State::Lost,
                  tr("The connection to %1 is cut: its runs continue there, and it is being made again")
-                     .arg(text(place_.text())));
+                     .arg(text(place_.host)));
 }
 
 void RemoteEngine::end(const QString& line) {
     if (state_ == State::Ended) return;
-    ended_ = text(place_.text()) + QStringLiteral(": ") + line;
+    ended_ = text(place_.host) + QStringLiteral(": ") + line;
     channel_.disconnected();
     beat_.stop();
     again_.stop();
@@ -359,6 +371,7 @@ void RemoteEngine::apply(reply::Any message) {
 
 void RemoteEngine::apply(Frame frame) {
     frame.engine = number_;
+    if (!frame.device.backend.empty()) frame.device.backend = place_.host + " " + frame.device.backend;
     frame.number = ++frames_;
     // On this machine's clock, as if it had been measured now: the ways there and back count as the queue.
     const auto shift = Clock::now() - frame.times.measured;

@@ -5,6 +5,7 @@
 #include "core/run/checkpoints/checkpoint_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace normscope::app {
 
@@ -125,6 +126,28 @@ void Training::applyRun(const RunFrame& part, LabRun& run, const std::vector<std
     for (const ProbeInfo& probe : probe_registry()) changes.panels.insert(QLatin1String(probe.id));
 }
 
+double Training::stepMs() const {
+    return std::accumulate(rates_.begin(), rates_.end(), 0.0,
+                           [](double sum, const auto& rates) { return sum + rates.second.step_ms; });
+}
+
+double Training::probeOverhead() const {
+    double largest = 0;
+    for (const auto& [engine, rates] : rates_) largest = std::max(largest, rates.probe_overhead);
+    return largest;
+}
+
+DeviceUse Training::deviceUse() const {
+    DeviceUse all;
+    for (const auto& [engine, rates] : rates_) {
+        const DeviceUse& use = rates.device;
+        all.backend += (all.backend.empty() || use.backend.empty() ? "" : ", ") + use.backend;
+        if (all.memory.total == 0) all.memory = use.memory;
+        if (all.resident == 0) all.resident = use.resident;
+    }
+    return all;
+}
+
 Changes Training::take(const Frame& frame, Comparison& now, const std::vector<std::string>& shown,
                        std::uint64_t explored) {
     Changes changes;
@@ -139,10 +162,9 @@ Changes Training::take(const Frame& frame, Comparison& now, const std::vector<st
     }
     if (saved) thinCheckpoints(now.runs);
     if (any) {
-        step_ms_ = frame.ms;
-        probe_overhead_ = frame.probe_overhead;
-        device_use_ = frame.device;
+        rates_[frame.engine] = {frame.ms, frame.probe_overhead, frame.device};
     }
+    if (frame.complete && rates_.size() > 1) rates_.erase(frame.engine);
     // The frame covers only what the engine trains; a pending start may not have reached it yet.
     if (frame.complete && !now.anyTraining()) playing_ = false;
     return changes;

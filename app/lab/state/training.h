@@ -36,9 +36,10 @@ class Training {
 
     bool playing() const { return playing_; }
     void setPlaying(bool playing) { playing_ = playing; }
-    double stepMs() const { return step_ms_; }
-    double probeOverhead() const { return probe_overhead_; }
-    const DeviceUse& deviceUse() const { return device_use_; }
+    // Of all engines that train.
+    double stepMs() const;
+    double probeOverhead() const;
+    DeviceUse deviceUse() const;
 
   private:
     void applyRun(const RunFrame& part, LabRun& run, const std::vector<std::string>& shown,
@@ -48,8 +49,11 @@ class Training {
 
     Pending<Data> starts_;  ///< the runs of each start that the engine has not answered, as they were before
     bool playing_ = false;
-    double step_ms_ = 0, probe_overhead_ = 0;
-    DeviceUse device_use_;
+    struct Rates {
+        double step_ms = 0, probe_overhead = 0;
+        DeviceUse device;
+    };
+    std::map<std::uint64_t, Rates> rates_;  ///< by engine, of its newest frame
 };
 
 }  // namespace normscope::app

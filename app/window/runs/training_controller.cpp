@@ -199,7 +199,7 @@ void TrainingController::show() {
     const bool rates = lab_.comparison().anyTraining() && !lab_.comparison().exploring();
     views_.transport->setRates(rates ? tokens : unknown, rates ? lab_.training().stepMs() : unknown,
                                rates ? 100 * lab_.training().probeOverhead() : unknown);
-    const DeviceUse& use = lab_.training().deviceUse();
+    const DeviceUse use = lab_.training().deviceUse();
     const bool known = rates && !use.backend.empty();
     views_.transport->setDeviceUse(known ? QString::fromStdString(use.backend) : QString(),
                                    known ? memoryText(use) : QString());
@@ -216,7 +216,8 @@ void TrainingController::showDeviceChoice() {
              QString::fromStdString(device.missing),
              device.backend.rfind("cuda", 0) == 0 && device.backend != "cuda-emulated"
                  ? tr("The CUDA plug-in: %1").arg(QLatin1String(kCudaPluginTested))
-                 : QString()});
+                 : QString(),
+             lab_.devices().waits(device.backend)});
     }
     views_.transport->device()->setDevices(entries);
     views_.transport->device()->setChosen(QString::fromStdString(lab_.devices().chosen()));

@@ -77,6 +77,17 @@ class There {
         for (const pid_t process : engines()) ::kill(process, SIGKILL);
         (void)QTest::qWaitFor([] { return engines().empty(); }, 5000);
     }
+    /// Whether a connection or an engine has this file open.
+    static bool hasOpen(const QString& path) {
+        std::vector<pid_t> all = connections();
+        for (const pid_t engine : engines()) all.push_back(engine);
+        for (const pid_t process : all) {
+            const QDir open("/proc/" + QString::number(process) + "/fd");
+            for (const QFileInfo& descriptor : open.entryInfoList(QDir::System | QDir::Files))
+                if (descriptor.symLinkTarget() == path) return true;
+        }
+        return false;
+    }
     /// The engines of the sessions that connections of this process had, when this was called.
     static std::vector<pid_t> engines() {
         connections();
