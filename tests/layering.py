@@ -21,7 +21,7 @@ KNOWN = {
 RANKS = {
     "app": 15, "app/window": 14,
     "widgets": 13,
-    "app/lab": 12, "widgets/figures": 11, "app/cli": 11,
+    "app/lab": 12, "app/serve": 12, "widgets/figures": 11, "app/cli": 11,
     "core/claims": 10, "core/preflight": 10, "core/gallery": 10, "core/stories": 10, "core/sweep": 9, "core/run": 8,
     "core/findings": 7, "core/interchange": 7, "core/session": 6, "core/probe": 5, "core/theory": 5,
     "core/train": 4, "core/model": 3, "core/backend": 2, "core/recipe": 1, "core/stack": 0, "core/base": -1,
@@ -29,10 +29,10 @@ RANKS = {
 # Of Qt Core, as far as they are used where there is no widget and no painter. A header of Qt Core that is missing here may be
 # added; one of another module may not.
 QT_CORE = set("""
-    QByteArray QByteArrayView QCoreApplication QDateTime QDebug QDir QElapsedTimer QEvent QFile QFileInfo QHash QJsonArray
-    QJsonDocument QJsonObject QList QLocale QMap QMetaObject QMetaType QMutex QObject QPoint QPointF QPointer QRect QRectF QRegularExpression
+    QByteArray QByteArrayView QCoreApplication QDateTime QDebug QDir QElapsedTimer QEvent QEventLoop QFile QFileInfo QHash QJsonArray
+    QJsonDocument QJsonObject QList QLocale QMap QMetaObject QMetaType QMutex QObject QPoint QPointF QPointer QProcess QRect QRectF QRegularExpression
     QSaveFile QScopeGuard QSet QSettings QSize QSizeF QStandardPaths QString QStringList QStringView QTemporaryDir QTemporaryFile
-    QTextStream QThread QTimer QUrl QVariant QVector QtGlobal QtMath
+    QTextStream QThread QTimer QUrl QUuid QVariant QVector QtGlobal QtMath
 """.split())
 UNDO = {"QUndoStack", "QUndoCommand"}
 MOST_FILES, MOST_FUNCTIONS, MOST_LINES = 40, 30, 7000

@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
     for (const auto add : {add_devices,  add_presets,   add_train,    add_sweep,  add_probe,  add_probes,
                            add_evaluate, add_theta,     add_bench,    add_gather, add_info,   add_diff,
                            add_capture,  add_bands,     add_validate, add_import, add_export, add_remedies,
-                           add_check,    add_preflight, add_gallery,  add_serve, add_docs})
+                           add_check,    add_preflight, add_gallery,  add_serve,  add_docs})
         add(program, task);
     try {
         program.parse(argc, argv);

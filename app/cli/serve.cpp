@@ -31,7 +31,10 @@ void add_serve(CLI::App& program, Task& task) {
         std::string session = "0";
     };
     const auto options = std::make_shared<Options>();
-    command->add_flag("--stdio", options->stdio, "Speak on standard input and output")->required();
+    command
+        ->add_flag("--stdio", options->stdio,
+                   "Requests come on standard input, replies go to standard output")
+        ->required();
     command->add_option("--session", options->session,
                         "The name of the engine, digits 0-9 and a-f; the window chooses it");
     command->add_flag("--resume", options->resume, "Only where that engine runs");

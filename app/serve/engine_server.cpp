@@ -113,7 +113,7 @@ void EngineServer::accept() {
     while (QLocalSocket* window = server_.nextPendingConnection()) {
         disconnectWindow();  // the window has made a new one
         window_ = window;
-        heard_ = Clock::now();
+        received_at_ = Clock::now();
         connect(window, &QLocalSocket::readyRead, this, &EngineServer::read);
         connect(window, &QLocalSocket::disconnected, this, [this, window] {
             if (window_ == window) disconnectWindow();
@@ -135,7 +135,7 @@ void EngineServer::disconnectWindow() {
 
 void EngineServer::read() {
     if (sender() != window_ || !window_) return;
-    heard_ = Clock::now();
+    received_at_ = Clock::now();
     const QByteArray bytes = window_->readAll();
     try {
         channel_.receive(bytes.constData(), static_cast<std::size_t>(bytes.size()));
@@ -148,7 +148,7 @@ void EngineServer::read() {
 void EngineServer::beat() {
     channel_.beat();
     const auto now = Clock::now();
-    if (window_ && now - heard_ > kWindowSilence) disconnectWindow();
+    if (window_ && now - received_at_ > kWindowSilence) disconnectWindow();
     if (finished_ && (!window_ || channel_.waiting() == 0 || now - active_ > kLastReplies)) Q_EMIT ended();
     if (!window_ && !finishing_ && now - active_ > kAlone) finish();
 }

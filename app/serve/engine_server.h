@@ -76,7 +76,7 @@ class EngineServer : public QObject {
     Channel channel_;
     std::map<std::uint64_t, StartWeightsPtr> weights_;  ///< by number
     QTimer beat_;
-    Clock::time_point heard_ = Clock::now();  ///< of the window, or of a run's progress
+    Clock::time_point received_at_ = Clock::now();  ///< of the window, or of a run's progress
     Clock::time_point active_ = Clock::now();
     bool finishing_ = false, finished_ = false;
 };

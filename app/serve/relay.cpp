@@ -28,7 +28,7 @@ std::string folderOfSockets() {
     return "/tmp/normscope-" + std::to_string(getuid());
 }
 
-/// One that nobody else can write into.
+/// One that only this user can read and write.
 void requireFolder() {
     const std::string folder = folderOfSockets();
     if (mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST)

@@ -14,7 +14,7 @@
 namespace normscope::app {
 
 /// What a laboratory asks of its engine, and the replies: an engine of this process (EngineWorker), one on
-/// another machine (remote/remote_engine.h), or several of them behind one (remote/engines.h). All requests
+/// another machine (remote/remote_engine.h), or several of them as one (remote/engines.h). All requests
 /// are values, so that they can be sent. The functions may be called from any thread and return at once;
 /// replies are signals, in the thread of the engine.
 class Engine : public QObject {

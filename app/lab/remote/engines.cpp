@@ -75,9 +75,10 @@ void Engines::sendDevices() {
     if (list.empty()) return;  // not found yet
     for (const auto& [number, remote] : remotes_) {
         const std::string place = remote.place.text();
-        const bool replaced =
-            std::any_of(remotes_.upper_bound(number), remotes_.end(),
-                        [&](const auto& later) { return later.second.place == remote.place; });
+        const auto same = [&place_of = remote.place](const auto& later) {
+            return later.second.place == place_of;
+        };
+        const bool replaced = std::any_of(remotes_.upper_bound(number), remotes_.end(), same);
         if (replaced) continue;
         const bool ended = remote.state == State::Ended;
         const std::string why =

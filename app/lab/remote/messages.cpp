@@ -17,7 +17,7 @@
 
 namespace normscope::app::wire {
 
-/// Archives of cereal over a string; the reader knows how much is left, so that a wrong count is an error and
+/// Archives of cereal over a string; the reader counts what is left, so that a wrong count is an error and
 /// not an allocation.
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
   public:
@@ -49,6 +49,11 @@ template <class T>
 std::enable_if_t<std::is_arithmetic_v<T>> CEREAL_LOAD_FUNCTION_NAME(Reader& from, T& value) {
     from.get(&value, sizeof value);
 }
+inline void CEREAL_LOAD_FUNCTION_NAME(Reader& from, bool& value) {
+    char byte = 0;
+    from.get(&byte, sizeof byte);
+    value = byte != 0;
+}
 template <class Archive, class T>
 CEREAL_ARCHIVE_RESTRICT(Reader, Writer)
 CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {
@@ -72,6 +77,29 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& from, cereal::BinaryData<T>& data) {
     from.get(data.data, static_cast<std::size_t>(data.size));
 }
 
+/// A value of an enumeration whose last one this is: any other that arrives is an error.
+template <class E>
+struct Limited {
+    E& value;
+    E last;
+};
+template <class E>
+Limited<E> limited(E& value, E last) {
+    return {value, last};
+}
+template <class A, class E>
+void save(A& archive, const Limited<E>& limited) {
+    archive(static_cast<std::int32_t>(limited.value));
+}
+template <class A, class E>
+void load(A& archive, Limited<E>& limited) {
+    std::int32_t value = 0;
+    archive(value);
+    if (value < 0 || value > static_cast<std::int32_t>(limited.last))
+        throw InputError("a message has a value that is not known");
+    limited.value = static_cast<E>(value);
+}
+
 }  // namespace normscope::app::wire
 
 CEREAL_REGISTER_ARCHIVE(normscope::app::wire::Writer)
@@ -81,6 +109,14 @@ CEREAL_SETUP_ARCHIVE_TRAITS(normscope::app::wire::Reader, normscope::app::wire::
 // One function a type, in its namespace: the members that are sent.
 
 namespace normscope {
+
+using app::wire::limited;
+
+constexpr InterventionKind kLastIntervention{-1
+#define NORMSCOPE_INTERVENTION(kind, word) +1
+#include "core/recipe/interventions.inc"
+#undef NORMSCOPE_INTERVENTION
+};
 
 template <class A>
 void save(A& archive, const Recipe& recipe) {
@@ -106,13 +142,14 @@ void load(A& archive, RunRecipe& recipe) {
 }
 template <class A>
 void save(A& archive, const StoredTensor& tensor) {
-    archive(tensor.name, tensor.shape, tensor.type, static_cast<std::uint64_t>(tensor.bytes.size()));
+    archive(tensor.name, tensor.shape, static_cast<std::int32_t>(tensor.type),
+            static_cast<std::uint64_t>(tensor.bytes.size()));
     archive(cereal::binary_data(tensor.bytes.data(), tensor.bytes.size()));
 }
 template <class A>
 void load(A& archive, StoredTensor& tensor) {
     cereal::size_type size = 0;
-    archive(tensor.name, tensor.shape, tensor.type, cereal::make_size_tag(size));
+    archive(tensor.name, tensor.shape, limited(tensor.type, StoredType::Other), cereal::make_size_tag(size));
     tensor.bytes.resize(static_cast<std::size_t>(size));
     archive(cereal::binary_data(tensor.bytes.data(), tensor.bytes.size()));
 }
@@ -122,11 +159,12 @@ void serialize(A& archive, HotKnobs& knobs) {
 }
 template <class A>
 void serialize(A& archive, WatchSpec& watch) {
-    archive(watch.quantity, watch.is, watch.value);
+    archive(limited(watch.quantity, WatchQuantity::Entropy), limited(watch.is, WatchComparator::Below),
+            watch.value);
 }
 template <class A>
 void serialize(A& archive, InterventionSpec& spec) {
-    archive(spec.kind, spec.rho, spec.cap, spec.floor, spec.every, spec.samples);
+    archive(limited(spec.kind, kLastIntervention), spec.rho, spec.cap, spec.floor, spec.every, spec.samples);
 }
 template <class A>
 void serialize(A& archive, DeviceMemory& memory) {
@@ -158,7 +196,7 @@ void serialize(A& archive, RunEvent& event) {
 }
 template <class A>
 void serialize(A& archive, Outcome& outcome) {
-    archive(outcome.state, outcome.step, outcome.text, outcome.layer);
+    archive(limited(outcome.state, RunState::Failed), outcome.step, outcome.text, outcome.layer);
 }
 template <class A>
 void serialize(A& archive, RunData& run) {
@@ -185,7 +223,8 @@ void serialize(A& archive, FirstSteps& first) {
 }
 template <class A>
 void serialize(A& archive, DraftControl& control) {
-    archive(control.first, control.ln_vocab, control.kind, control.unigram_entropy);
+    archive(control.first, control.ln_vocab, limited(control.kind, DraftControl::Kind::Later),
+            control.unigram_entropy);
 }
 template <class A>
 void serialize(A& archive, DraftResult& result) {
@@ -226,8 +265,8 @@ void load(A& archive, FrameTimes& times) {
 }
 template <class A>
 void serialize(A& archive, Frame& frame) {
-    archive(frame.generation, frame.kind, frame.runs, frame.complete, frame.ms, frame.probe_overhead,
-            frame.device, frame.number, frame.times);
+    archive(frame.generation, wire::limited(frame.kind, Frame::Kind::Train), frame.runs, frame.complete,
+            frame.ms, frame.probe_overhead, frame.device, frame.number, frame.times);
 }
 template <class A>
 void serialize(A& archive, RunPlan& plan) {

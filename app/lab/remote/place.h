@@ -7,7 +7,7 @@
 
 namespace normscope::app {
 
-/// Another machine with Normscope, as a person writes it: ssh://[user@]host[:port][/path/to/normscope-cli].
+/// Another machine with Normscope, as the user writes it: ssh://[user@]host[:port][/path/to/normscope-cli].
 struct RemotePlace {
     std::string host;     ///< of the user's ssh configuration, or a name or address
     std::string user;     ///< empty: ssh's own choice

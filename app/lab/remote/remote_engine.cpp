@@ -204,7 +204,7 @@ void RemoteEngine::startProcess() {
     welcomed_ = false;
     before_.clear();
     errors_.clear();
-    heard_ = Clock::now();
+    received_at_ = Clock::now();
     QStringList arguments;
     for (const std::string& argument : place_.command(session_, state_ == State::Lost))
         arguments << text(argument);
@@ -222,7 +222,7 @@ void RemoteEngine::startProcess() {
 }
 
 void RemoteEngine::readProcess() {
-    heard_ = Clock::now();
+    received_at_ = Clock::now();
     const QByteArray bytes = process_->readAllStandardOutput();
     try {
         if (welcomed_) return channel_.receive(bytes.constData(), static_cast<std::size_t>(bytes.size()));
@@ -319,7 +319,7 @@ void RemoteEngine::end(const QString& line) {
 
 void RemoteEngine::beat() {
     channel_.beat();
-    const auto silent = Clock::now() - heard_;
+    const auto silent = Clock::now() - received_at_;
     if (!process_) return;
     if (state_ == State::Connecting && silent > kFirstPatience) return end(tr("it gives no answer"));
     if (state_ == State::Connected && silent > kSilence) return lose();

@@ -19,7 +19,7 @@ namespace normscope::app {
 /// are recorded there, and here from its frames, which have every row. Lives in its own thread (the thread it
 /// was moved to), as any engine.
 ///
-/// A connection that is cut, or silent for six seconds, is made anew; the runs continue meanwhile, requests
+/// A connection that is cut, or silent for six seconds, is made again; the runs continue meanwhile, requests
 /// wait, and no reply is lost (Channel). Where the engine there has ended, every open request gets its last
 /// reply, with the reason, and its runs become interrupted.
 class RemoteEngine final : public Engine {
@@ -101,7 +101,7 @@ class RemoteEngine final : public Engine {
     bool welcomed_ = false;        ///< by the engine, over the present connection
     QByteArray before_;            ///< what came before that: a shell may print
     QByteArray errors_;            ///< of ssh and the program there, the last of them
-    Clock::time_point heard_{};
+    Clock::time_point received_at_{};
     QTimer beat_, again_;
     int attempts_ = 0;                                  ///< since the connection was lost
     std::map<StartWeightsPtr, std::uint64_t> weights_;  ///< that the engine there has, by number

@@ -343,7 +343,7 @@ const std::vector<Order>& ordersElsewhere() {
         list.push_back({"while the connection is cut", [](Bench& b, const Files&, const Request&) {
                             b.there->cut();
                             QTest::qWait(20);
-                            b.there->mend();
+                            b.there->restore();
                             b.replies();
                             b.post->deliver();
                         }});

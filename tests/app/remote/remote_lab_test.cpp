@@ -253,7 +253,7 @@ class RemoteLabTest : public QObject {
             QTest::qWait(1000 * qEnvironmentVariable("NORMSCOPE_TEST_CUT", "1").toInt());
             QCOMPARE(b.run(0).data->steps.rows(), rows);
         }
-        there.mend();
+        there.restore();
         QTRY_COMPARE_WITH_TIMEOUT(b.lines.size(), 2, 30000);
         QVERIFY2(b.lines[1].endsWith("is connected again"), qPrintable(b.lines[1]));
         QTRY_VERIFY_WITH_TIMEOUT(b.settled(), 60000);

@@ -17,16 +17,17 @@
 namespace normscope::test {
 
 /// "Another machine": this one, with a home of its own, whose connections can be cut. It is reached through a
-/// stand-in for ssh that runs the command in a shell; through the real one where $NORMSCOPE_TEST_SSH is set
+/// substitute for ssh that runs the command in a shell; through the real one where $NORMSCOPE_TEST_SSH is set
 /// (its command line; $NORMSCOPE_TEST_DATA: XDG_DATA_HOME there), as by tests/engines/remote.
 class There {
   public:
     There() {
         const QString ssh = folder_.filePath("ssh");
         QFile script(ssh);
-        if (!script.open(QIODevice::WriteOnly)) throw std::runtime_error("no stand-in for ssh");
-        script.write("#!/bin/sh\nif [ -e \"" + cut_.toUtf8() +
-                     "\" ]; then echo 'ssh: connect to host there: Connection refused' >&2; exit 255; fi\n");
+        if (!script.open(QIODevice::WriteOnly)) throw std::runtime_error("no substitute for ssh");
+        script.write(
+            "#!/bin/sh\nif [ -e \"" + cut_.toUtf8() +
+            "\" ]; then echo 'ssh: connect to host there: Connection timed out' >&2; exit 255; fi\n");
         if (isReal())
             script.write("exec " + qgetenv("NORMSCOPE_TEST_SSH") + " \"$@\"\n");
         else
@@ -61,13 +62,13 @@ class There {
     }
     QString recordings() const { return data() + "/Normscope/Normscope/recordings"; }
 
-    /// Ends the connection; none can be made until mend().
+    /// Ends the connection; none can be made until restore().
     void cut() const {
         QFile file(cut_);
         if (!file.open(QIODevice::WriteOnly)) throw std::runtime_error("the connection cannot be cut");
         for (const pid_t process : connections()) ::kill(process, SIGKILL);
     }
-    void mend() const { QFile::remove(cut_); }
+    void restore() const { QFile::remove(cut_); }
     /// The bytes stop, and nothing else is noticed.
     void freeze() const {
         for (const pid_t process : connections()) ::kill(process, SIGSTOP);
@@ -122,7 +123,7 @@ class There {
         static QSet<QByteArray> seen;
         return seen;
     }
-    /// This process's children that carry a connection: ssh, or the relay that the stand-in has become.
+    /// This process's children that carry a connection: ssh, or the relay that the substitute has become.
     static std::vector<pid_t> connections() {
         std::vector<pid_t> found;
         for (const Process& process : processes()) {
