@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/docs_command.h"
 #include "app/figure_command.h"
+#include "app/lab/lab.h"
+#include "app/lab/remote/place.h"
 #include "app/preflight_command.h"
 #include "app/process.h"
 #include "app/window/appearance_controller.h"
@@ -82,7 +84,9 @@ int run(int argc, char** argv) {
     window.show();
     window.state()->start(options.from_start || !options.session.empty());
     const QString session = QString::fromStdString(options.session);
-    if (normscope::is_model_folder(options.session))
+    if (is_remote(options.session))
+        window.lab()->recordings().addFrom(session);
+    else if (normscope::is_model_folder(options.session))
         window.files()->confirmAndOpen(session);
     else if (!options.session.empty() && std::filesystem::is_directory(options.session))
         window.sweeps()->open(session);

@@ -58,7 +58,9 @@ void addBench(CLI::App& cli, WindowOptions& options) {
 }  // namespace
 
 void addWindowOptions(CLI::App& cli, WindowOptions& options, std::string& size) {
-    cli.add_option("session", options.session, "A session, a recording or the folder of a sweep to open");
+    cli.add_option("session", options.session,
+                   "A session, a recording or the folder of a sweep to open; \"ssh://host /path/to/run.h5\": "
+                   "a recording on another machine");
     cli.add_flag("--new", options.from_start,
                  "Start with a new comparison instead of that of the last window");
     cli.add_option("--threads", options.threads, "Of the engine; 0 = all cores but one")

@@ -15,6 +15,14 @@ constexpr double kReadingShare =
     10;                           // a reading that takes long is followed by a pause of so many times that
 constexpr int kMaxFailures = 10;  // of a file that its writer is just writing to; then it is given up
 
+/// Of a file on another machine ("ssh://host /path") its place and its path there; of one here an empty
+/// place.
+std::pair<std::string, std::string> placeAndPath(const std::string& file) {
+    const std::size_t space = file.find(' ');
+    return is_remote(file) ? std::pair(file.substr(0, space), file.substr(space + 1))
+                           : std::pair(std::string(), file);
+}
+
 /// Why its recipe cannot be read.
 QString problemOf(const RunData& run) {
     return QString::fromStdString(run.recipe.problem());
@@ -26,13 +34,13 @@ QString nameOfRun(const LabRun& run) {
 
 }  // namespace
 
-Following::Following(LabState& state)
-    : state_(state), reading_(state.requests, "follow", Pending<bool>::Replies::OfNewest) {
+Following::Following(LabState& state) : state_(state) {
     next_.setSingleShot(true);
     next_.setInterval(kFollowMs);
     connect(&next_, &QTimer::timeout, this, &Following::ask);
     connect(&state_, &LabState::runsChanged, this, &Following::update);
     state_.onReply(state_.io(), &IoWorker::followed, this, &Following::apply);
+    state_.onReply(state_.engine(), &Engines::followed, this, &Following::apply);
 }
 
 QString Following::lineOf(const LabRun& run) {
@@ -48,21 +56,34 @@ bool Following::any() const {
 }
 
 void Following::update() {
-    if (next_.isActive() || reading_.waiting()) return;
-    if (any()) next_.start();
+    if (!next_.isActive() && any()) next_.start();
 }
 
 void Following::ask() {
-    FollowRequest request;
-    for (const LabRun& run : state_.now.runs)
-        if (run.followed) request.runs.push_back({run.id, run.followed->path, run.followed->mark});
-    if (request.runs.empty()) return;
-    request.token = reading_.ask(true);
-    QMetaObject::invokeMethod(state_.io(), [io = state_.io(), request] { io->follow(request); });
+    std::map<std::string, FollowRequest> requests;
+    for (const LabRun& run : state_.now.runs) {
+        if (!run.followed) continue;
+        const auto [place, path] = placeAndPath(run.followed->path);
+        if (!readingOf(place).waiting()) requests[place].runs.push_back({run.id, path, run.followed->mark});
+    }
+    for (auto& [place, request] : requests) {
+        request.token = readingOf(place).ask(true);
+        if (place.empty())
+            QMetaObject::invokeMethod(state_.io(),
+                                      [io = state_.io(), request = request] { io->follow(request); });
+        else
+            state_.engine()->follow(place, request);
+    }
+}
+
+Following::Reading& Following::readingOf(const std::string& place) {
+    return reading_.try_emplace(place, state_.requests, "follow", Reading::Replies::OfNewest).first->second;
 }
 
 void Following::apply(const FollowReplyPtr& reply) {
-    if (!reading_.take(reply->token)) return update();
+    const bool asked = std::any_of(reading_.begin(), reading_.end(),
+                                   [&](auto& place) { return place.second.take(reply->token).has_value(); });
+    if (!asked) return update();
     QStringList panels;
     bool runs = false;
     for (const FollowReply::Run& read : reply->runs) {
@@ -83,7 +104,9 @@ bool Following::extend(LabRun& run, const FollowReply::Run& read, QStringList& p
     Followed& followed = *run.followed;
     if (!read.growth) {
         if (++followed.failures < kMaxFailures) return false;
-        end(run, tr("%1 is not followed any more: %2").arg(nameOfRun(run), read.problem), panels);
+        end(run,
+            tr("%1 is not followed any more: %2").arg(nameOfRun(run), QString::fromStdString(read.problem)),
+            panels);
         return true;
     }
     const RecordingGrowth& growth = *read.growth;

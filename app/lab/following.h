@@ -7,14 +7,17 @@
 #include <QObject>
 #include <QString>
 #include <QTimer>
+#include <map>
+#include <string>
 
 namespace normscope::app {
 
 class LabState;
 struct LabRun;
 
-/// Shows runs that other processes write as they grow: their recordings are read about twice a second, and
-/// nothing of them is changed. When the writer has ended, a run becomes an ordinary one. Interface thread.
+/// Shows runs that other processes write as they grow, here or on other machines: their recordings are read
+/// about twice a second, and nothing of them is changed. When the writer has ended, a run becomes an ordinary
+/// one. Interface thread.
 class Following : public QObject {
     Q_OBJECT
   public:
@@ -33,11 +36,13 @@ class Following : public QObject {
     void update();
     void ask();
     void apply(const FollowReplyPtr& reply);
+    using Reading = Pending<bool>;
+    Reading& readingOf(const std::string& place);
     bool extend(LabRun& run, const FollowReply::Run& read, QStringList& panels);
     void end(LabRun& run, const QString& line, QStringList& panels);
 
     LabState& state_;
-    Pending<bool> reading_;
+    std::map<std::string, Reading> reading_;  ///< by machine, as its place is written; this one: empty
     QTimer next_;
 };
 

@@ -4,13 +4,15 @@
 #include "app/lab/files/read_runs.h"
 #include "app/lab/state/edits.h"
 #include "app/lab/state/lab_state.h"
+#include "core/base/error.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace normscope::app {
 
-Recordings::Recordings(LabState& state, Edits& edits) : state_(state), edits_(edits) {
+Recordings::Recordings(LabState& state, Edits& edits)
+    : state_(state), edits_(edits), reading_(state.requests, "add from", Pending<QString>::Replies::OfEach) {
     IoWorker* io = state_.io();
     state_.onReply(io, &IoWorker::notRecorded, this, &Recordings::applyNotRecorded);
     state_.onReply(io, &IoWorker::recordingBegun, this, &Recordings::applyRecordingBegun);
@@ -18,6 +20,7 @@ Recordings::Recordings(LabState& state, Edits& edits) : state_(state), edits_(ed
     state_.onReply(io, &IoWorker::recordingsListed, this, &Recordings::listed);
     state_.onReply(io, &IoWorker::curveRead, this, &Recordings::curveRead);
     state_.onReply(io, &IoWorker::recordingTrashed, this, &Recordings::trashed);
+    state_.onReply(state_.engine(), &Engines::followed, this, &Recordings::applyRead);
     connect(io, &IoWorker::interruptedFound, this, &Recordings::interruptedFound);
 }
 
@@ -48,6 +51,50 @@ void Recordings::add(const QStringList& paths) {
     const quint64 token = state_.files.additions.ask({Addition::From::Recordings});
     QMetaObject::invokeMethod(state_.io(),
                               [io = state_.io(), token, fresh] { io->recoverRuns(token, fresh); });
+}
+
+void Recordings::addFrom(const QString& machine_and_path) {
+    const std::string file = machine_and_path.trimmed().toStdString();
+    try {
+        const auto [place, path] = parse_remote(file);
+        if (path.rfind('/', 0) != 0)
+            throw InputError(file + ": names no file there, allowed: ssh://host /path/to/run.h5");
+        const QString whole = QString::fromStdString(place.text() + " " + path);
+        for (std::size_t i = 0; i < state_.now.runs.size(); ++i) {
+            const LabRun& run = state_.now.runs[i];
+            if (run.followed && run.followed->path == whole.toStdString())
+                return state_.selectRun(static_cast<int>(i));
+        }
+        state_.engine()->follow(place.text(), {reading_.ask(whole), {{"", path, {}}}});
+    } catch (const InputError& error) {
+        Q_EMIT state_.problem(QString::fromUtf8(error.what()));
+    }
+}
+
+/// Its first reading, which has everything.
+void Recordings::applyRead(const FollowReplyPtr& reply) {
+    const auto file = reading_.take(reply->token);
+    if (!file) return;
+    const FollowReply::Run& read = reply->runs.front();
+    try {
+        if (!read.growth) throw InputError(read.problem);
+        LabRun run = makeRun(state_.newId(), read.growth->run.recipe.value(file->toStdString()));
+        run.data = std::make_shared<RunData>(read.growth->run);
+        run.data->id = run.id;
+        const std::string& writer = read.growth->writer;
+        if (run.unfinished() && writer.empty()) run = stopped(std::move(run));
+        if (run.unfinished())
+            run.followed =
+                std::make_shared<Followed>(Followed{file->toStdString(), read.growth->mark, writer, 0});
+        const QString name = QString::fromStdString(run.data->name);
+        Comparison after = state_.now;
+        after.runs.push_back(std::move(run));
+        edits_.commit(std::move(after), tr("add %1").arg(name));
+        state_.selectRun(static_cast<int>(state_.now.runs.size()) - 1);
+    } catch (const InputError& error) {
+        Q_EMIT state_.problem(QString::fromUtf8(error.what()));
+    }
+    Q_EMIT added();
 }
 
 /// Not of recordings that replace the comparison (LabSession).

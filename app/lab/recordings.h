@@ -30,6 +30,9 @@ class Recordings : public QObject {
     /// Adds the runs of recordings to the comparison, the last of them selected; undoable. Those that it has
     /// already are selected. added() answers.
     void add(const QStringList& paths);
+    /// Adds the run of a recording on another machine, "ssh://host /path/to/run.h5", which is followed while
+    /// another process writes it. A problem() where it cannot be read.
+    void addFrom(const QString& machine_and_path);
     /// Moves a recording to the system's trash; trashed() answers. Not one of the comparison.
     void trash(const QString& path);
     void untrash(const QList<std::pair<QString, QString>>& files);
@@ -42,6 +45,7 @@ class Recordings : public QObject {
     void trashed(const QString& path, const QList<std::pair<QString, QString>>& files);
 
   private:
+    void applyRead(const FollowReplyPtr& reply);
     void applyRecovered(quint64 token, const QList<RecoveredRun>& recovered);
     void addRuns(const QList<RecoveredRun>& recovered);
     void applyRecordingBegun(quint64 training, const QString& id, const QString& path);
@@ -49,6 +53,7 @@ class Recordings : public QObject {
 
     LabState& state_;
     Edits& edits_;
+    Pending<QString> reading_;  ///< recordings on other machines
 };
 
 }  // namespace normscope::app

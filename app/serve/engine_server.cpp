@@ -43,6 +43,10 @@ void RecordingWorker::record(const std::shared_ptr<RecordingQueue>& queue) {
         heartbeat_.start();
 }
 
+void RecordingWorker::follow(const FollowRequest& request) {
+    Q_EMIT followed(std::make_shared<const FollowReply>(readGrowth(request)));
+}
+
 EngineServer::EngineServer(qintptr listening, const std::string& folder, int threads, QObject* parent)
     : QObject(parent),
       recorder_("files", folder),
@@ -73,6 +77,8 @@ void EngineServer::relayReplies() {
             [this](const QString& id, const QString& path, const QString& failed) {
                 send(reply::RecordedThere{id.toStdString(), path.toStdString(), failed.toStdString()});
             });
+    connect(recorder_.get(), &RecordingWorker::followed, this,
+            [this](const FollowReplyPtr& reply) { send(reply::Followed{*reply}); });
     connect(engine, &Engine::frameReady, this, &EngineServer::sendFrame);
     connect(engine, &Engine::devicesFound, this, [this](const DevicesPtr& devices) {
         reply::Devices found{*devices};
@@ -166,38 +172,45 @@ std::vector<RunPlan> EngineServer::withWeights(std::vector<RunPlan> runs,
 
 void EngineServer::take(const ask::Any& message) {
     EngineWorker& engine = *engine_.get();
-    std::visit(Overloaded{
-                   [&](const ask::FindDevices&) { engine.findDevices(); },
-                   [&](const ask::Weights& asked) {
-                       weights_[asked.number] = std::make_shared<const StartWeights>(asked.weights);
-                   },
-                   [&](const ask::Explore& asked) {
-                       std::erase_if(weights_, [&](const auto& known) {
-                           return std::count(asked.weights.begin(), asked.weights.end(), known.first) == 0;
-                       });
-                       ExploreRequest request = asked.request;
-                       request.runs = withWeights(std::move(request.runs), asked.weights);
-                       engine.explore(std::move(request));
-                   },
-                   [&](const ask::Train& asked) {
-                       std::vector<RunPlan> runs = withWeights(asked.runs, asked.weights);
-                       for (RunPlan& run : runs) run.recording.clear();  // a file of the other machine
-                       engine.train(asked.token, std::move(runs));
-                   },
-                   [&](const ask::SetKnobs& asked) { engine.setKnobs(asked.id, asked.knobs); },
-                   [&](const ask::SetWatch& asked) { engine.setWatch(asked.id, asked.watch); },
-                   [&](const ask::SetInterventions& asked) { engine.setInterventions(asked.id, asked.list); },
-                   [&](const ask::SetPaused& asked) { engine.setPaused(asked.paused); },
-                   [&](const ask::SingleStep&) { engine.singleStep(); },
-                   [&](const ask::Stop& asked) { asked.ids ? engine.stop(*asked.ids) : engine.stop(); },
-                   [&](const ask::Measure& asked) { engine.measureAt(asked.request); },
-                   [&](const ask::Branch& asked) { engine.branch(asked.request); },
-                   [&](const ask::CancelBranches&) { engine.cancelBranches(); },
-                   [&](const ask::Draft& asked) { engine.draft(asked.request); },
-                   [&](const ask::FrameShown&) { engine.frameShown(0); },
-                   [&](const ask::Finish&) { finish(); },
-               },
-               message);
+    std::visit(
+        Overloaded{
+            [&](const ask::FindDevices&) { engine.findDevices(); },
+            [&](const ask::Weights& asked) {
+                weights_[asked.number] = std::make_shared<const StartWeights>(asked.weights);
+            },
+            [&](const ask::Explore& asked) {
+                std::erase_if(weights_, [&](const auto& known) {
+                    return std::count(asked.weights.begin(), asked.weights.end(), known.first) == 0;
+                });
+                ExploreRequest request = asked.request;
+                request.runs = withWeights(std::move(request.runs), asked.weights);
+                engine.explore(std::move(request));
+            },
+            [&](const ask::Train& asked) {
+                std::vector<RunPlan> runs = withWeights(asked.runs, asked.weights);
+                for (RunPlan& run : runs) run.recording.clear();  // a file of the other machine
+                engine.train(asked.token, std::move(runs));
+            },
+            [&](const ask::SetKnobs& asked) { engine.setKnobs(asked.id, asked.knobs); },
+            [&](const ask::SetWatch& asked) { engine.setWatch(asked.id, asked.watch); },
+            [&](const ask::SetInterventions& asked) { engine.setInterventions(asked.id, asked.list); },
+            [&](const ask::SetPaused& asked) { engine.setPaused(asked.paused); },
+            [&](const ask::SingleStep&) { engine.singleStep(); },
+            [&](const ask::Stop& asked) { asked.ids ? engine.stop(*asked.ids) : engine.stop(); },
+            [&](const ask::Measure& asked) { engine.measureAt(asked.request); },
+            [&](const ask::Branch& asked) { engine.branch(asked.request); },
+            [&](const ask::CancelBranches&) { engine.cancelBranches(); },
+            [&](const ask::Draft& asked) { engine.draft(asked.request); },
+            [&](const ask::Follow& asked) {
+                QMetaObject::invokeMethod(
+                    recorder_.get(),
+                    [recorder = recorder_.get(), request = asked.request] { recorder->follow(request); },
+                    Qt::QueuedConnection);
+            },
+            [&](const ask::FrameShown&) { engine.frameShown(0); },
+            [&](const ask::Finish&) { finish(); },
+        },
+        message);
 }
 
 void EngineServer::send(const reply::Any& message) {

@@ -27,10 +27,13 @@ class RecordingWorker : public QObject {
   public:
     explicit RecordingWorker(const std::string& folder);
     void record(const std::shared_ptr<RecordingQueue>& queue);
+    /// Reads recordings that other processes write.
+    void follow(const FollowRequest& request);
 
   Q_SIGNALS:
     /// A run is recorded in this file, or why it is not.
     void recording(const QString& id, const QString& path, const QString& failed);
+    void followed(const normscope::app::FollowReplyPtr& reply);
 
   private:
     LiveRecordings recordings_;

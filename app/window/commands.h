@@ -20,6 +20,7 @@ namespace normscope::app {
 enum class Command {
     NewComparison,
     Open,
+    OpenElsewhere,
     Recordings,
     ImportModel,
     Save,

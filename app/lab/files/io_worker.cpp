@@ -197,20 +197,7 @@ void IoWorker::recoverRuns(quint64 token, const QStringList& paths) {
 }
 
 void IoWorker::follow(const FollowRequest& request) {
-    auto reply = std::make_shared<FollowReply>();
-    reply->token = request.token;
-    QElapsedTimer time;
-    time.start();
-    for (const FollowRequest::Run& run : request.runs) {
-        FollowReply::Run& read = reply->runs.emplace_back(FollowReply::Run{run.id, run.path, {}, {}});
-        try {
-            read.growth = read_growth(run.path, run.known);
-        } catch (const std::exception& error) {
-            read.problem = QString::fromUtf8(error.what());
-        }
-    }
-    reply->ms = static_cast<double>(time.nsecsElapsed()) / 1e6;
-    Q_EMIT followed(reply);
+    Q_EMIT followed(std::make_shared<const FollowReply>(readGrowth(request)));
 }
 
 void IoWorker::importModel(quint64 token, const QString& path) {

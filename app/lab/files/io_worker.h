@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "app/lab/engine/follow_request.h"
 #include "app/lab/engine/frame.h"
 #include "app/lab/engine/lab_run.h"
 #include "app/lab/engine/measure_request.h"
@@ -9,7 +10,6 @@
 #include "core/run/live_recordings.h"
 #include "core/run/recording_queue.h"
 #include "core/session/outline.h"
-#include "core/session/recording/recording_growth.h"
 #include "core/session/session.h"
 #include "widgets/figures/runs/recording_row.h"
 
@@ -115,27 +115,6 @@ struct RemainderReply {
     QString problem;  ///< the first one, a line
 };
 using RemainderReplyPtr = std::shared_ptr<RemainderReply>;
-/// Recordings that other processes write, to read what was added.
-struct FollowRequest {
-    struct Run {
-        std::string id, path;
-        RecordingMark known;
-    };
-    quint64 token = 0;  ///< of the reply
-    std::vector<Run> runs;
-};
-struct FollowReply {
-    struct Run {
-        std::string id, path;
-        std::optional<RecordingGrowth> growth;  ///< nullopt: it cannot be read now
-        QString problem;                        ///< why, one line
-    };
-    quint64 token = 0;
-    std::vector<Run> runs;
-    double ms = 0;  ///< that the reading took
-};
-using FollowReplyPtr = std::shared_ptr<const FollowReply>;
-
 /// Returns the file that it wrote. Calls HDF5. Throws InputError, NotReplaceable, SystemError.
 FileIdentity writeSession(const SaveRequest& request);
 
@@ -261,7 +240,6 @@ Q_DECLARE_METATYPE(normscope::app::ImportedModelPtr)
 Q_DECLARE_METATYPE(normscope::app::HealthyBandPtr)
 Q_DECLARE_METATYPE(normscope::app::SaveRequest)
 Q_DECLARE_METATYPE(normscope::app::RemainderReplyPtr)
-Q_DECLARE_METATYPE(normscope::app::FollowReplyPtr)
 Q_DECLARE_METATYPE(normscope::app::RestoredRunsPtr)
 Q_DECLARE_METATYPE(normscope::CheckpointSource)
 Q_DECLARE_METATYPE(normscope::FileIdentity)

@@ -54,6 +54,7 @@ void Engines::connectTo(const RemotePlace& place) {
     });
     connect(engine, &RemoteEngine::stateChanged, this,
             [this, number](State state, const QString& line) { changed(number, state, line); });
+    connect(engine, &RemoteEngine::followed, this, &Engines::followed);
     QMetaObject::invokeMethod(engine, &RemoteEngine::connectThere, Qt::QueuedConnection);
     engine->findDevices();
 }
@@ -221,6 +222,11 @@ void Engines::draft(DraftRequest request) {
 
 void Engines::frameShown(std::uint64_t number) {
     engine(number)->frameShown(number);
+}
+
+void Engines::follow(const std::string& place, FollowRequest request) {
+    connectTo(parse_remote(place).first);
+    remotes_.at(numberOf(place)).thread->get()->follow(std::move(request));
 }
 
 void Engines::shutDown() {

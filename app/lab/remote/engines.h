@@ -57,6 +57,9 @@ class Engines final : public Engine {
     void cancelBranches() override;
     void draft(DraftRequest request) override;
     void frameShown(std::uint64_t engine) override;
+    /// Reads what was added to recordings on another machine, which is connected for that. Throws InputError
+    /// for a place that is not understood.
+    void follow(const std::string& place, FollowRequest request);
     void shutDown() override;
     /// Waits until everything that was asked is done; on other machines as RemoteEngine::awaitEnd().
     void drain();
@@ -64,6 +67,8 @@ class Engines final : public Engine {
   Q_SIGNALS:
     /// The connection to another machine was made, cut, or is given up: one line.
     void connectionChanged(const QString& line);
+    /// Of follow(); paths as "ssh://host /path".
+    void followed(const normscope::app::FollowReplyPtr& reply);
 
   private:
     using State = RemoteEngine::State;

@@ -209,6 +209,18 @@ void serialize(A& archive, RunDelta& delta) {
     archive(delta.steps, delta.probes, delta.events, delta.outcome);
 }
 template <class A>
+void serialize(A& archive, FileIdentity& file) {
+    archive(file.exists, file.device, file.inode, file.bytes, file.seconds, file.nanoseconds);
+}
+template <class A>
+void serialize(A& archive, RecordingMark& mark) {
+    archive(mark.file, mark.rows, mark.events, mark.samples);
+}
+template <class A>
+void serialize(A& archive, RecordingGrowth& growth) {
+    archive(growth.run, growth.whole, growth.writer, growth.mark);
+}
+template <class A>
 void serialize(A& archive, Checkpoint& checkpoint) {
     archive(checkpoint.step, checkpoint.recipe, checkpoint.params, checkpoint.moment1, checkpoint.moment2,
             checkpoint.scalars, checkpoint.integers);
@@ -298,6 +310,23 @@ void serialize(A& archive, DraftRequest& request) {
     archive(request.token, request.backend, request.control, request.items);
 }
 
+template <class A>
+void serialize(A& archive, FollowRequest::Run& run) {
+    archive(run.id, run.path, run.known);
+}
+template <class A>
+void serialize(A& archive, FollowRequest& request) {
+    archive(request.token, request.runs);
+}
+template <class A>
+void serialize(A& archive, FollowReply::Run& run) {
+    archive(run.id, run.path, run.growth, run.problem);
+}
+template <class A>
+void serialize(A& archive, FollowReply& reply) {
+    archive(reply.token, reply.runs, reply.ms);
+}
+
 namespace ask {
 
 template <class A>
@@ -351,6 +380,10 @@ void serialize(A& archive, Draft& message) {
     archive(message.request);
 }
 template <class A>
+void serialize(A& archive, Follow& message) {
+    archive(message.request);
+}
+template <class A>
 void serialize(A&, FrameShown&) {}
 template <class A>
 void serialize(A&, Finish&) {}
@@ -394,6 +427,10 @@ void serialize(A& archive, Branched& message) {
 template <class A>
 void serialize(A& archive, Drafted& message) {
     archive(message.token, message.index, message.result);
+}
+template <class A>
+void serialize(A& archive, Followed& message) {
+    archive(message.reply);
 }
 template <class A>
 void serialize(A& archive, RecordedThere& message) {

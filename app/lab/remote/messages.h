@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/engine/draft_request.h"
+#include "app/lab/engine/follow_request.h"
 #include "app/lab/engine/frame.h"
 #include "app/lab/engine/measure_request.h"
 
@@ -65,13 +66,17 @@ struct CancelBranches {};
 struct Draft {
     DraftRequest request;
 };
+/// Recordings there that other processes write.
+struct Follow {
+    FollowRequest request;
+};
 struct FrameShown {};
 /// The window closes: all runs are stopped, and the engine ends after its last replies.
 struct Finish {};
 
 using Any =
     std::variant<FindDevices, Weights, Explore, Train, SetKnobs, SetWatch, SetInterventions, SetPaused,
-                 SingleStep, Stop, Measure, Branch, CancelBranches, Draft, FrameShown, Finish>;
+                 SingleStep, Stop, Measure, Branch, CancelBranches, Draft, Follow, FrameShown, Finish>;
 
 }  // namespace ask
 
@@ -116,6 +121,9 @@ struct Drafted {
     std::uint64_t token = 0, index = 0;
     DraftResult result;
 };
+struct Followed {
+    FollowReply reply;
+};
 /// A run is recorded there too, in this file; or it is not, and why.
 struct RecordedThere {
     std::string id, path, failed;
@@ -124,7 +132,7 @@ struct RecordedThere {
 struct Finished {};
 
 using Any = std::variant<Devices, Framed, Rejected, StartRejected, Replayed, Measured, Branching, Branched,
-                         Drafted, RecordedThere, Finished>;
+                         Drafted, Followed, RecordedThere, Finished>;
 
 }  // namespace reply
 

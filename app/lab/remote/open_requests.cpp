@@ -21,6 +21,7 @@ void OpenRequests::asked(const ask::Any& message) {
                                   measured_runs_.insert(plan.replay.header.id);
                           },
                           [&](const ask::Branch& asked) { branches_.insert(asked.request.token); },
+                          [&](const ask::Follow& asked) { followed_[asked.request.token] = asked.request; },
                           [&](const ask::CancelBranches&) { branches_.clear(); },
                           [&](const ask::Draft& asked) {
                               drafting_ = asked.request.token;
@@ -43,6 +44,7 @@ void OpenRequests::answered(const reply::Any& message) {
                           [&](const reply::Measured& answer) {
                               if (answer.token == measuring_) measured_runs_.erase(answer.id);
                           },
+                          [&](const reply::Followed& answer) { followed_.erase(answer.reply.token); },
                           [&](const reply::Branched& answer) { branches_.erase(answer.token); },
                           [&](const reply::Drafted& answer) {
                               if (answer.token == drafting_) drafts_.erase(answer.index);
@@ -86,6 +88,11 @@ std::vector<reply::Any> OpenRequests::end(const std::string& line) {
     for (const std::uint64_t token : branches_) replies.push_back(reply::Branched{token, nullptr, line});
     for (const std::uint64_t index : drafts_)
         replies.push_back(reply::Drafted{drafting_, index, infeasible_draft(line)});
+    for (const auto& [token, request] : followed_) {
+        FollowReply reply{token, {}, 0};
+        for (const FollowRequest::Run& run : request.runs) reply.runs.push_back({run.id, run.path, {}, line});
+        replies.push_back(reply::Followed{std::move(reply)});
+    }
     if (!running_.empty()) {
         Frame last;
         last.kind = Frame::Kind::Train;

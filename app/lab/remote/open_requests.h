@@ -45,6 +45,7 @@ class OpenRequests {
     std::uint64_t measuring_ = 0, drafting_ = 0;  ///< the token of the newest request
     std::set<std::string> measured_runs_;         ///< whose results are to come
     std::set<std::uint64_t> branches_, drafts_;
+    std::map<std::uint64_t, FollowRequest> followed_;  ///< by token
 };
 
 }  // namespace normscope::app

@@ -58,6 +58,7 @@ RemoteEngine::RemoteEngine(std::uint64_t number, RemotePlace place, QObject* par
       beat_(this),
       again_(this) {
     qRegisterMetaType<State>();
+    qRegisterMetaType<FollowReplyPtr>();
     beat_.setInterval(1s);
     again_.setSingleShot(true);
     connect(&beat_, &QTimer::timeout, this, &RemoteEngine::beat);
@@ -172,6 +173,10 @@ void RemoteEngine::cancelBranches() {
 
 void RemoteEngine::draft(DraftRequest request) {
     post(ask::Draft{std::move(request)});
+}
+
+void RemoteEngine::follow(FollowRequest request) {
+    post(ask::Follow{std::move(request)});
 }
 
 void RemoteEngine::frameShown(std::uint64_t /*engine*/) {
@@ -360,6 +365,11 @@ void RemoteEngine::apply(reply::Any message) {
                    [&](reply::Drafted& answer) {
                        Q_EMIT drafted(answer.token, answer.index,
                                       std::make_shared<const DraftResult>(std::move(answer.result)));
+                   },
+                   [&](reply::Followed& answer) {
+                       for (FollowReply::Run& run : answer.reply.runs)
+                           run.path = place_.text() + " " + run.path;
+                       Q_EMIT followed(std::make_shared<const FollowReply>(std::move(answer.reply)));
                    },
                    [&](reply::Finished&) {
                        finished_ = true;

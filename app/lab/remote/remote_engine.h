@@ -54,6 +54,8 @@ class RemoteEngine final : public Engine {
     void cancelBranches() override;
     void draft(DraftRequest request) override;
     void frameShown(std::uint64_t engine) override;
+    /// Reads what was added to recordings there, by their paths there; answered by followed().
+    void follow(FollowRequest request);
     /// All runs are stopped, and the engine there ends.
     void shutDown() override;
 
@@ -64,6 +66,8 @@ class RemoteEngine final : public Engine {
     void awaitEnd();
 
   Q_SIGNALS:
+    /// The paths are those of this machine: "ssh://host /path".
+    void followed(const normscope::app::FollowReplyPtr& reply);
     /// With a line for the person; empty where there is nothing to be stated.
     void stateChanged(normscope::app::RemoteEngine::State state, const QString& line);
 

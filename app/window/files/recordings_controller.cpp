@@ -2,6 +2,7 @@
 #include "app/window/files/recordings_controller.h"
 
 #include "app/lab/lab.h"
+#include "app/lab/remote/place.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/drop_target.h"
 #include "widgets/dialogs/space_dialog.h"
@@ -11,6 +12,7 @@
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileInfo>
+#include <QInputDialog>
 #include <QLabel>
 #include <QMimeData>
 
@@ -97,6 +99,23 @@ void RecordingsController::giveCurve(const QString& path) {
 }
 
 // --- space and trash
+
+void RecordingsController::openElsewhere() {
+    const std::string chosen = lab_.devices().chosen();
+    const QString place = is_remote(chosen) ? QString::fromStdString(parse_remote(chosen).first.text())
+                                            : QStringLiteral("ssh://host");
+    auto* dialog = new QInputDialog(places_.window);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Recording of another machine"));
+    dialog->setLabelText(
+        tr("The machine, as your ssh calls it, and the path of the file there.\n"
+           "A run that is being written is shown as it grows."));
+    dialog->setInputMode(QInputDialog::TextInput);
+    dialog->setTextValue(place + QStringLiteral(" /path/to/run.h5"));
+    dialog->setOkButtonText(tr("Open"));
+    connect(dialog, &QInputDialog::textValueSelected, &lab_.recordings(), &Recordings::addFrom);
+    dialog->open();
+}
 
 void RecordingsController::showSpace() {
     if (space_) return space_->activateWindow();

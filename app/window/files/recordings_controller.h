@@ -42,6 +42,8 @@ class RecordingsController : public QObject {
     widgets::RunsDrawer* drawer() const { return drawer_; }
     /// Opens the list, or closes it.
     void toggle();
+    /// Asks for a recording on another machine, and adds its run.
+    void openElsewhere();
     /// Opens the window of what the recordings take.
     void showSpace();
 

@@ -91,6 +91,7 @@ std::vector<std::string> allMessages() {
         to_bytes(ask::Measure{{7, {{replay}}}}),
         to_bytes(ask::Branch{{8, replay}}),
         to_bytes(ask::Draft{{9, "cuda", control, {{2, smallRecipe()}}}}),
+        to_bytes(ask::Follow{{12, {{"a", "/x", {{true, 1, 2, 3, 4, 5}, 6, 7, {{"growth", 8}}}}}}}),
         to_bytes(ask::Finish{}),
         to_bytes(reply::Devices{{{"cpu", "a processor", {2, 1}, "missing"}}}),
         to_bytes(reply::Framed{frame()}),
@@ -98,6 +99,8 @@ std::vector<std::string> allMessages() {
         to_bytes(reply::Measured{5, "a", std::make_shared<const std::vector<ProbeResult>>(2, sample(3)), ""}),
         to_bytes(reply::Branched{6, checkpoint(9), "remark"}),
         to_bytes(reply::Drafted{7, 1, result}),
+        to_bytes(reply::Followed{
+            {13, {{"a", "/x", RecordingGrowth{*header(), true, "process 8", {{}, 1, 2, {}}}, ""}}, 2.5}}),
         to_bytes(reply::RecordedThere{"a", "path", "failed"})};
 }
 

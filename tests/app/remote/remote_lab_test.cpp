@@ -402,6 +402,52 @@ class RemoteLabTest : public QObject {
         QVERIFY(difference(*away.run(0).data, *away.run(2).data) != QString());
     }
 
+    /// A run that another process there writes is shown as it grows, and that its writer is gone.
+    void aRecordingThereIsFollowed() {
+        const There there;
+        Bench writer(There::device(), 20000), b("cpu");
+        CONNECTED(writer);
+        writer.lab->training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(recordingsIn(there.recordings()).size() == 2, 20000);
+        const QString file = recordingsIn(there.recordings())[0];
+        const QString device = QString::fromStdString(There::device());
+        b.lab->recordings().addFrom(device + u' ' + file);
+        QTRY_VERIFY_WITH_TIMEOUT(b.lab->comparison().runs.size() == 3, 20000);
+        QVERIFY(b.run(2).followed && b.run(2).unfinished());
+        const auto rows = b.run(2).data->steps.rows();
+        QTRY_VERIFY_WITH_TIMEOUT(b.run(2).data->steps.rows() > rows + 20, 20000);
+        QVERIFY(Following::lineOf(b.run(2)).contains("is written by process "));
+        b.lab->recordings().addFrom(device + u' ' + file);  // it is there already
+        QCOMPARE(b.lab->comparison().selected, 2);
+        writer.lab->training().stop();
+        QTRY_VERIFY_WITH_TIMEOUT(!b.run(2).followed, 20000);
+        QCOMPARE(b.run(2).data->outcome.state, RunState::Interrupted);
+        QVERIFY(test::sound(*b.run(2).data));
+        QCOMPARE(b.run(2).data->steps.rows(), recover(file.toStdString()).steps.rows());
+        QCOMPARE(b.lines.join('\n'), QString());
+    }
+
+    void aRecordingThatCannotBeReadIsStated() {
+        const There there;
+        Bench b("cpu");
+        const QString device = QString::fromStdString(There::device());
+        for (const auto& [text, line] : std::vector<std::pair<QString, QString>>{
+                 {device, device + ": names no file there, allowed: ssh://host /path/to/run.h5"},
+                 {device + " run.h5",
+                  device + " run.h5: names no file there, allowed: ssh://host /path/to/run.h5"},
+                 {"ssh://a;b /x.h5",
+                  "ssh://a;b /x.h5: \"a;b\" is no host, allowed: ssh://[user@]host[:port]"
+                  "[/path/to/normscope-cli]"},
+                 {device + " /none/run.h5", "/none/run.h5: No such file"}}) {
+            b.lines.clear();
+            b.lab->recordings().addFrom(text);
+            QTRY_VERIFY_WITH_TIMEOUT(!b.lines.isEmpty(), 20000);
+            QVERIFY2(b.lines[0].startsWith(line), qPrintable(b.lines[0]));
+        }
+        QCOMPARE(b.lab->comparison().runs.size(), 2u);
+        QVERIFY(b.exact());
+    }
+
     /// The window closes while it trains there: the runs are stopped, with checkpoints, here and there.
     void closingStopsTheRunsThere() {
         const There there;
