@@ -109,7 +109,7 @@ void RecordingsController::openElsewhere() {
     dialog->setWindowTitle(tr("Recording of another machine"));
     dialog->setLabelText(
         tr("The machine, as your ssh calls it, and the path of the file there.\n"
-           "A run that is being written is shown as it grows."));
+           "A run that is being written is shown live."));
     dialog->setInputMode(QInputDialog::TextInput);
     dialog->setTextValue(place + QStringLiteral(" /path/to/run.h5"));
     dialog->setOkButtonText(tr("Open"));

@@ -2,6 +2,7 @@
 // The device of trainings in the window: the menu, the settings, the transport bar, a device that fails.
 #include "app/window/appearance_controller.h"
 #include "core/backend/cuda/emulated_cuda_device.h"
+#include "tests/app/remote/there.h"
 #include "tests/support/test_main.h"
 #include "tests/widgets/warnings_fail.h"
 #include "widgets/common/banner.h"
@@ -10,6 +11,7 @@
 #include "widgets/runs/transport_bar.h"
 #include "window_bench.h"
 
+#include <QInputDialog>
 #include <QLabel>
 #include <QMenu>
 #include <QPushButton>
@@ -104,6 +106,48 @@ class DeviceWindowTest : public QObject {
             QStringLiteral("cuda:1 is not available: NORMSCOPE_CUDA_PLUGIN is empty; training is on cpu"));
         QCOMPARE(b.button()->text(), QStringLiteral("cpu"));
         QCOMPARE(widgets::Settings().backend(), QStringLiteral("cuda:1"));
+    }
+
+    /// The dialog, the menu's rows and the button, with a connection and without one.
+    void anotherMachineIsADevice() {
+        const test::There there;
+        DeviceBench b;
+        b.makeSmall(6);
+        const auto connectTo = [&](const QString& text) {
+            QAction* const another = b.button()->menu()->actions().last();  // the menu may be another one
+            QCOMPARE(another->text(), QStringLiteral("Another machine over ssh …"));
+            another->trigger();
+            for (auto* dialog : b.window->findChildren<QInputDialog*>()) {
+                if (!dialog->isVisible()) continue;
+                dialog->setTextValue(text);
+                return dialog->accept();
+            }
+            QFAIL("no dialog");
+        };
+        connectTo("a;b");
+        QVERIFY2(b.window->views().banner->message().startsWith("ssh://a;b: \"a;b\" is no host, allowed: "),
+                 qPrintable(b.window->views().banner->message()));
+        QCOMPARE(b.button()->text(), QStringLiteral("cpu"));
+        connectTo("there" NORMSCOPE_CLI);
+        QCOMPARE(b.button()->text(), QStringLiteral("there connecting"));
+        QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("there cpu"), 20000);
+        QVERIFY(b.entry("there cpu")->isChecked() && b.entry("there cpu")->isEnabled());
+        QVERIFY2(b.entry("there cpu")->text().endsWith("GiB free"), qPrintable(b.entry("there cpu")->text()));
+        QVERIFY(!b.entry("there cpu")->toolTip().section('\n', -1).isEmpty());
+        QVERIFY(widgets::Settings().backend().startsWith("ssh://there/"));
+        b.lab().training().play();
+        QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
+        b.keepScreenshot("another-machine");
+        there.cut();
+        QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("there connecting again"), 20000);
+        QVERIFY(b.window->views().banner->message().startsWith("The connection to there is cut"));
+        there.restore();
+        QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("there cpu"), 20000);
+        QCOMPARE(b.window->views().banner->message(), QStringLiteral("there is connected again"));
+        test::There::kill();
+        QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("cpu"), 30000);
+        QCOMPARE(b.window->views().banner->message(),
+                 QStringLiteral("there: the engine has ended there; training is on cpu"));
     }
 
     void theTransportHasDeviceSpeedAndMemory() {
