@@ -51,7 +51,13 @@ EngineServer::EngineServer(qintptr listening, const std::string& folder, int thr
     : QObject(parent),
       recorder_("files", folder),
       engine_("engine", threads),
-      channel_([this](const std::string& message) { take(ask_of(message)); }) {
+      channel_([this](const std::string& message) {
+          try {
+              take(ask_of(message));
+          } catch (const InputError& error) {
+              send(reply::NotUnderstood{error.what()});
+          }
+      }) {
     relayReplies();
     connect(&server_, &QLocalServer::newConnection, this, &EngineServer::accept);
     if (!server_.listen(listening)) throw SystemError("the socket: " + server_.errorString().toStdString());

@@ -437,6 +437,10 @@ void serialize(A& archive, RecordedThere& message) {
     archive(message.id, message.path, message.failed);
 }
 template <class A>
+void serialize(A& archive, NotUnderstood& message) {
+    archive(message.why);
+}
+template <class A>
 void serialize(A&, Finished&) {}
 
 }  // namespace reply

@@ -128,11 +128,15 @@ struct Followed {
 struct RecordedThere {
     std::string id, path, failed;
 };
+/// A request that could not be read, and why: none of what is open is sure to be answered.
+struct NotUnderstood {
+    std::string why;
+};
 /// The last one, after Finish.
 struct Finished {};
 
 using Any = std::variant<Devices, Framed, Rejected, StartRejected, Replayed, Measured, Branching, Branched,
-                         Drafted, Followed, RecordedThere, Finished>;
+                         Drafted, Followed, RecordedThere, NotUnderstood, Finished>;
 
 }  // namespace reply
 

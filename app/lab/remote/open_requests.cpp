@@ -78,7 +78,7 @@ std::string OpenRequests::recording(std::uint64_t training, const std::string& i
     return found == starting_.end() ? std::string() : found->second;
 }
 
-std::vector<reply::Any> OpenRequests::end(const std::string& line) {
+std::vector<reply::Any> OpenRequests::fail(const std::string& line) {
     std::vector<reply::Any> replies;
     if (exploring_) replies.push_back(reply::Rejected{*exploring_, line});
     for (const auto& [start, recording] : starting_)
@@ -93,6 +93,14 @@ std::vector<reply::Any> OpenRequests::end(const std::string& line) {
         for (const FollowRequest::Run& run : request.runs) reply.runs.push_back({run.id, run.path, {}, line});
         replies.push_back(reply::Followed{std::move(reply)});
     }
+    auto running = std::move(running_);
+    *this = {};
+    running_ = std::move(running);
+    return replies;
+}
+
+std::vector<reply::Any> OpenRequests::end(const std::string& line) {
+    std::vector<reply::Any> replies = fail(line);
     if (!running_.empty()) {
         Frame last;
         last.kind = Frame::Kind::Train;
@@ -105,7 +113,7 @@ std::vector<reply::Any> OpenRequests::end(const std::string& line) {
         }
         replies.push_back(reply::Framed{std::move(last)});
     }
-    *this = {};
+    running_.clear();
     return replies;
 }
 

@@ -31,6 +31,8 @@ class OpenRequests {
     /// The file here that a run continues whose start is not answered; empty: a new one.
     std::string recording(std::uint64_t training, const std::string& id) const;
 
+    /// Last replies to all requests, for this reason (one line); runs in training are not affected.
+    std::vector<reply::Any> fail(const std::string& line);
     /// The last replies of the engine, which has ended for this reason (one line); none is open then. The
     /// runs in training become interrupted.
     std::vector<reply::Any> end(const std::string& line);

@@ -371,6 +371,10 @@ void RemoteEngine::apply(reply::Any message) {
                            run.path = place_.text() + " " + run.path;
                        Q_EMIT followed(std::make_shared<const FollowReply>(std::move(answer.reply)));
                    },
+                   [&](reply::NotUnderstood& answer) {
+                       const std::string line = place_.host + ": " + answer.why;
+                       for (reply::Any& failed : open_.fail(line)) apply(std::move(failed));
+                   },
                    [&](reply::Finished&) {
                        finished_ = true;
                        end(tr("the engine has ended"));

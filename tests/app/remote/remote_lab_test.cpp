@@ -2,10 +2,13 @@
 // A laboratory whose engine is on another machine: the numbers are those of an engine here, runs are recorded
 // there and here, and a connection that is cut, or an engine that is gone, loses nothing.
 #include "app/lab/lab.h"
+#include "app/lab/remote/remote_engine.h"
+#include "core/base/nan.h"
 #include "core/interchange/model_file.h"
 #include "core/recipe/presets.h"
 #include "core/session/recording/recovery.h"
 #include "tests/app/lab/post.h"
+#include "tests/app/window/small_recipe.h"
 #include "tests/support/test_main.h"
 #include "there.h"
 
@@ -19,6 +22,7 @@
 
 using namespace normscope;
 using namespace normscope::app;
+using normscope::test::smallRecipe;
 using normscope::test::There;
 
 namespace {
@@ -370,11 +374,31 @@ class RemoteLabTest : public QObject {
     /// What cannot be built there is rejected there, in the words of here.
     void aRejectedRecipeIsStated() {
         const There there;
-        Bench b(There::device());
-        CONNECTED(b);
-        b.lab->knobs().commitKey("stack.heads", 3);
-        QTRY_VERIFY_WITH_TIMEOUT(!b.run(0).rejection.empty(), 20000);
-        QVERIFY(b.run(0).rejection.find("heads") != std::string::npos);
+        Bench here("cpu"), away(There::device());
+        CONNECTED(away);
+        for (Bench* b : {&here, &away}) {
+            b->lab->knobs().commitKey("stack.heads", 3);
+            QTRY_VERIFY_WITH_TIMEOUT(!b->run(0).rejection.empty() && b->exact(), 20000);
+        }
+        QCOMPARE(away.run(0).rejection, here.run(0).rejection);
+        QCOMPARE(away.run(1).rejection, here.run(1).rejection);
+    }
+
+    /// A request that the engine there cannot read is answered; the laboratory makes none.
+    void aRequestThatCannotBeReadIsAnswered() {
+        const There there;
+        WorkerThread<RemoteEngine> engine("remote", std::uint64_t{1}, parse_remote(There::device()).first);
+        QSignalSpy rejected(engine.get(), &Engine::rejected);
+        QMetaObject::invokeMethod(engine.get(), &RemoteEngine::connectThere, Qt::QueuedConnection);
+        ExploreRequest request{7, {{"a", "A", smallRecipe(), {}, {}, {}}}, {"growth"}, false};
+        request.runs[0].recipe.stack.residual_step = kNaN;
+        engine->explore(request);
+        QTRY_COMPARE_WITH_TIMEOUT(rejected.size(), 1, 20000);
+        QCOMPARE(rejected[0][0].toULongLong(), 7u);
+        QVERIFY2(rejected[0][1].toString().startsWith("there: stack.residual_step: null is not a number"),
+                 qPrintable(rejected[0][1].toString()));
+        engine->shutDown();
+        callAndWait(engine.get(), [&] { engine->awaitEnd(); });
     }
 
     /// Given weights are sent once, and the same are used.

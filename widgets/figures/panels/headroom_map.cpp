@@ -2,6 +2,7 @@
 #include "widgets/figures/panels/headroom_map.h"
 
 #include "widgets/figures/parts/panel_text.h"
+#include "widgets/figures/parts/samples.h"
 
 #include <algorithm>
 #include <charconv>
