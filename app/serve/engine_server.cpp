@@ -24,12 +24,14 @@ constexpr auto kLastReplies = 5s;  // to be acknowledged
 }  // namespace
 
 RecordingWorker::RecordingWorker(const std::string& folder)
-    : recordings_(folder, {[this](std::uint64_t, const std::string& id, const std::string& path) {
-                               Q_EMIT recording(QString::fromStdString(id), QString::fromStdString(path), {});
-                           },
-                           [this](std::uint64_t, const std::string& id, const std::string& line) {
-                               Q_EMIT recording(QString::fromStdString(id), {}, QString::fromStdString(line));
-                           }}),
+    : recordings_(folder,
+                  {[this](std::uint64_t, const std::string& id, const std::string& path) {
+                       Q_EMIT recording(QString::fromStdString(id), QString::fromStdString(path), {});
+                   },
+                   [this](std::uint64_t, const std::string& id, const std::string& line) {
+                       Q_EMIT recording(QString::fromStdString(id), {}, QString::fromStdString(line));
+                   }},
+                  "-remote.h5"),
       heartbeat_(this) {
     heartbeat_.setInterval(1s);
     connect(&heartbeat_, &QTimer::timeout, this, [this] { recordings_.heartbeat(); });

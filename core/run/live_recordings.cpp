@@ -12,8 +12,8 @@
 
 namespace normscope {
 
-LiveRecordings::LiveRecordings(std::string folder, Listener listener)
-    : folder_(std::move(folder)), listener_(std::move(listener)) {}
+LiveRecordings::LiveRecordings(std::string folder, Listener listener, std::string ending)
+    : folder_(std::move(folder)), listener_(std::move(listener)), ending_(std::move(ending)) {}
 
 /// "2026-11-28T20-13-45-012-a.h5", local time.
 std::string LiveRecordings::new_path(const std::string& id) const {
@@ -27,7 +27,8 @@ std::string LiveRecordings::new_path(const std::string& id) const {
     std::array<char, 32> date{}, rest{};
     std::strftime(date.data(), date.size(), "%Y-%m-%dT%H-%M-%S", &local);
     std::snprintf(rest.data(), rest.size(), "-%03d-", static_cast<int>(ms));
-    return (std::filesystem::path(folder_) / (std::string(date.data()) + rest.data() + id + ".h5")).string();
+    return (std::filesystem::path(folder_) / (std::string(date.data()) + rest.data() + id + ending_))
+        .string();
 }
 
 void LiveRecordings::record(RecordingQueue& queue) {

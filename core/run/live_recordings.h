@@ -22,7 +22,8 @@ class LiveRecordings {
         /// The run is not recorded any more: "not recorded: …", one line.
         std::function<void(std::uint64_t training, const std::string& id, const std::string& line)> lost;
     };
-    LiveRecordings(std::string folder, Listener listener);
+    /// `ending`: of the names of new files, so that two processes that record one run into one folder differ.
+    LiveRecordings(std::string folder, Listener listener, std::string ending = ".h5");
 
     /// Takes and records all that waits.
     void record(RecordingQueue& queue);
@@ -45,6 +46,7 @@ class LiveRecordings {
 
     std::string folder_;
     Listener listener_;
+    std::string ending_;
     std::map<std::string, Recorded> recordings_;
 };
 

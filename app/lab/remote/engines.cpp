@@ -55,6 +55,7 @@ void Engines::connectTo(const RemotePlace& place) {
     connect(engine, &RemoteEngine::stateChanged, this,
             [this, number](State state, const QString& line) { changed(number, state, line); });
     connect(engine, &RemoteEngine::followed, this, &Engines::followed);
+    connect(engine, &RemoteEngine::noted, this, &Engines::connectionChanged);
     QMetaObject::invokeMethod(engine, &RemoteEngine::connectThere, Qt::QueuedConnection);
     engine->findDevices();
 }

@@ -65,7 +65,7 @@ class Engines final : public Engine {
     void drain();
 
   Q_SIGNALS:
-    /// The connection to another machine was made, cut, or is given up: one line.
+    /// The connection to another machine was made, cut, or is given up, or what is not done there: one line.
     void connectionChanged(const QString& line);
     /// Of follow(); paths as "ssh://host /path".
     void followed(const normscope::app::FollowReplyPtr& reply);

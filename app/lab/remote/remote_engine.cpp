@@ -371,6 +371,9 @@ void RemoteEngine::apply(reply::Any message) {
                            run.path = place_.text() + " " + run.path;
                        Q_EMIT followed(std::make_shared<const FollowReply>(std::move(answer.reply)));
                    },
+                   [&](reply::RecordedThere& answer) {
+                       if (!answer.failed.empty()) Q_EMIT noted(text(place_.host + ": " + answer.failed));
+                   },
                    [&](reply::NotUnderstood& answer) {
                        const std::string line = place_.host + ": " + answer.why;
                        for (reply::Any& failed : open_.fail(line)) apply(std::move(failed));

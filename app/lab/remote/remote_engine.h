@@ -68,6 +68,8 @@ class RemoteEngine final : public Engine {
   Q_SIGNALS:
     /// The paths are those of this machine: "ssh://host /path".
     void followed(const normscope::app::FollowReplyPtr& reply);
+    /// A line on what is done there: that a run is not recorded.
+    void noted(const QString& line);
     /// With a line for the person; empty where there is nothing to be stated.
     void stateChanged(normscope::app::RemoteEngine::State state, const QString& line);
 

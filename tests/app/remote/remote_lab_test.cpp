@@ -401,6 +401,23 @@ class RemoteLabTest : public QObject {
         callAndWait(engine.get(), [&] { engine->awaitEnd(); });
     }
 
+    /// What cannot be recorded there is recorded here.
+    void whatIsNotRecordedThereIsStated() {
+        const There there;
+        there.spoilRecordings();
+        Bench b(There::device());
+        CONNECTED(b);
+        b.train();
+        QTRY_VERIFY_WITH_TIMEOUT(b.lines.size() == 2, 20000);
+        for (const QString& line : b.lines)
+            QVERIFY2(line.startsWith("there: not recorded: ") &&
+                         line.contains("the folder of recordings cannot be made"),
+                     qPrintable(line));
+        QCOMPARE(b.run(0).data->steps.rows(), 6u);
+        QVERIFY(b.run(0).not_recorded.empty());
+        QCOMPARE(recordingsIn(b.folder()).size(), 2);
+    }
+
     /// Given weights are sent once, and the same are used.
     void givenWeightsAreSent() {
         const There there;

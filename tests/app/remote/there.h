@@ -36,7 +36,7 @@ class There {
         script.close();
         script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
         qputenv("NORMSCOPE_SSH", ssh.toUtf8());
-        if (isReal()) QDir(recordings()).removeRecursively();
+        if (isReal()) QDir(data()).removeRecursively();
     }
     ~There() {
         cut();
@@ -62,6 +62,12 @@ class There {
     }
     QString recordings() const { return data() + "/Normscope/Normscope/recordings"; }
 
+    /// Nothing can be recorded there.
+    void spoilRecordings() const {
+        QDir().mkpath(data());
+        QFile file(data() + "/Normscope");
+        if (!file.open(QIODevice::WriteOnly)) throw std::runtime_error("no file");
+    }
     /// Ends the connection; none can be made until restore().
     void cut() const {
         QFile file(cut_);
