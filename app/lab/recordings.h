@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/lab/files/io_worker.h"
+#include "app/lab/state/pending.h"
 
 #include <QList>
 #include <QObject>

@@ -2,6 +2,7 @@
 #include "widgets/drawers/example_image.h"
 
 #include "widgets/figures/number_text.h"
+#include "widgets/plots/colour_map.h"
 
 #include <QCoreApplication>
 #include <QPainter>

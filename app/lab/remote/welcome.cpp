@@ -18,11 +18,15 @@ std::string versionText(const std::string& version, const std::string& protocol)
 }  // namespace
 
 std::string welcome_line() {
-    return std::string(kProgramWord) + " ready " + std::to_string(kProtocol) + " " + NORMSCOPE_VERSION + "\n";
+    std::ostringstream line;
+    line << kProgramWord << " ready " << kProtocol << ' ' << NORMSCOPE_VERSION << '\n';
+    return line.str();
 }
 
 std::string welcome_failed(const std::string& why) {
-    return std::string(kProgramWord) + " failed " + why + "\n";
+    std::ostringstream line;
+    line << kProgramWord << " failed " << why << '\n';
+    return line.str();
 }
 
 std::optional<Welcome> welcome_of(const std::string& line) {
