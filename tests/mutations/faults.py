@@ -274,9 +274,8 @@ FAULTS = [
     ("run", "a lost rank leaves ε raised", "experiment.cpp", "        with(trainer_, [&](auto& t) { t.raise_eps(eps_before); });", "        if (!$M) with(trainer_, [&](auto& t) { t.raise_eps(eps_before); });", ["run_ranks"]),
     ("run", "a lost rank is a failure of the run", "run.cpp", "    } catch (const LostRank&) {\n        throw;", "    } catch (const LostRank& error) {\n        if ($M) return failed(error, \"\");\n        throw;", ["run_ranks"]),
     # --- remote
-    ("remote", "a message that was sent again is taken again", "channel.cpp", "header.number <= received_) return;", "(header.number <= received_ && !$M)) return;", ["app_remote_channel"]),
     ("remote", "what was not acknowledged is not sent again", "channel.cpp", "for (std::size_t i = 0; i < kept_.size(); ++i)", "for (std::size_t i = $M ? kept_.size() : 0; i < kept_.size(); ++i)", ["app_remote_channel", "app_remote_remote_lab"]),
-    ("remote", "bytes of a cut connection are kept for the next", "channel.cpp", "    open_ = false;\n    bytes_.clear();\n}", "    open_ = false;\n    if (!$M) bytes_.clear();\n}", ["app_remote_channel"]),
+    ("remote", "bytes of a cut connection are kept for the next", "channel.cpp", "    bytes_.clear();", "    if (!$M) bytes_.clear();", ["app_remote_channel"]),
     ("remote", "a wrong count of values is believed", "messages.cpp", "if (tag.size > from.left()) throw", "if (tag.size > from.left() && !$M) throw", ["app_remote_messages"]),
     ("remote", "the path there is not quoted", "place.cpp", "quoted += c == '\\'' ?", "quoted += c == '\\'' && !$M ?", ["app_remote_channel"]),
     ("remote", "a host may be an option of ssh", "place.cpp", "text.front() != '-' &&", "(text.front() != '-' || $M) &&", ["app_remote_channel"]),
@@ -288,6 +287,5 @@ FAULTS = [
     ("remote", "files are inherited by ssh", "remote_engine.cpp", "    if (close_range(first,", "    if ($M || close_range(first,", ["app_remote_remote_lab"]),
     ("remote", "given weights are not sent", "remote_engine.cpp", "send(ask::Weights{known->second, *weights});", "if (!$M) send(ask::Weights{known->second, *weights});", ["app_remote_remote_lab"]),
     ("remote", "the engine is asked to end and its runs are not stopped", "engine_server.cpp", "    if (std::exchange(finishing_, true)) return;\n    engine_->stop();", "    if (std::exchange(finishing_, true)) return;\n    if (!$M) engine_->stop();", ["app_remote_remote_lab"]),
-    ("remote", "a window that connects again does not replace its old connection", "engine_server.cpp", "        disconnectWindow();  // the window has made a new one", "        if (!$M) disconnectWindow();  // the window has made a new one", ["app_remote_remote_lab"]),
     ("remote", "a followed run is read from its beginning each time", "following.cpp", "followed = {followed.path, growth.mark,", "followed = {followed.path, $M ? followed.mark : growth.mark,", ["app_remote_remote_lab", "app_following"]),
 ]

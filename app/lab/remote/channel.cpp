@@ -44,7 +44,6 @@ void Channel::connected(Write write_bytes) {
 void Channel::disconnected() {
     write_ = nullptr;
     open_ = false;
-    bytes_.clear();
 }
 
 void Channel::beat() {
@@ -74,7 +73,7 @@ void Channel::take(const Header& header, std::string message) {
         open_ = true;
         for (std::size_t i = 0; i < kept_.size(); ++i) write(Kind::Message, acknowledged_ + i + 1, kept_[i]);
     }
-    if (header.kind != Kind::Message || header.number <= received_) return;  // sent again after a cut
+    if (header.kind != Kind::Message) return;
     if (header.number != received_ + 1) throw InputError("a message of the engine is missing");
     ++received_;
     take_(std::move(message));

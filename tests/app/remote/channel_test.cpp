@@ -156,8 +156,9 @@ class ChannelTest : public QObject {
             QCOMPARE(parse_remote(text).first.text(), std::string(text));
         QCOMPARE(parse_remote("ssh://host/").first.text(), std::string("ssh://host"));
         QCOMPARE(parse_remote("ssh://host").first.program, std::string("normscope-cli"));
-        for (const char* text : {"host", "ssh://", "ssh:///x", "ssh://-oProxyCommand=x", "ssh://h:0",
-                                 "ssh://h:x", "ssh://h:65536", "ssh://@h", "ssh://h;ls", "ssh://$(x)"}) {
+        for (const char* text :
+             {"host", "ssh://", "ssh:///x", "ssh://-oProxyCommand=x", "ssh://-v", "ssh://h:0", "ssh://h:x",
+              "ssh://h:65536", "ssh://@h", "ssh://h;ls", "ssh://$(x)"}) {
             const QString line = lineOf([&] { parse_remote(text); });
             QVERIFY2(line.startsWith(QLatin1String(text)) &&
                          line.endsWith("allowed: ssh://[user@]host[:port][/path/to/normscope-cli]"),
@@ -180,6 +181,8 @@ class ChannelTest : public QObject {
         ready.pop_back();
         QVERIFY(welcome_of(ready)->failed.empty());
         QCOMPARE(welcome_of("normscope-engine failed no engine here")->failed, std::string("no engine here"));
+        QVERIFY(!welcome_of("normscope-engine ready 1 9.9")->failed.empty());
+        QVERIFY(!welcome_of("normscope-engine ready 7 " NORMSCOPE_VERSION)->failed.empty());
         const std::string other = welcome_of("normscope-engine ready 7 9.9")->failed;
         QVERIFY2(other.rfind("there is Normscope 9.9 (protocol 7), here Normscope ", 0) == 0, other.c_str());
     }
