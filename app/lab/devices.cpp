@@ -29,7 +29,13 @@ const KnownDevice* bestThere(const std::vector<KnownDevice>& devices, const std:
 
 Devices::Devices(LabState& state, std::string backend) : state_(state), chosen_(std::move(backend)) {
     state_.onReply(state_.engine(), &Engine::devicesFound, this, &Devices::apply);
-    if (is_remote(chosen_)) state_.engine()->use(chosen_);
+    if (!is_remote(chosen_)) return;
+    try {
+        state_.engine()->use(chosen_);
+    } catch (const InputError& error) {  // of settings that were written by hand
+        chosen_ = "cpu";
+        not_understood_ = QString::fromUtf8(error.what());
+    }
 }
 
 void Devices::find() {
@@ -46,6 +52,7 @@ int Devices::engineThreads() const {
 
 void Devices::apply(const DevicesPtr& devices) {
     known_ = *devices;
+    if (!not_understood_.isEmpty()) Q_EMIT state_.problem(std::exchange(not_understood_, {}));
     if (chosen_ == "auto") {
         const auto best = std::find_if(known_.begin(), known_.end(), [](const KnownDevice& device) {
             return device.missing.empty() && !is_remote(device.backend);

@@ -44,6 +44,7 @@ class Devices : public QObject {
     LabState& state_;
     std::vector<KnownDevice> known_;
     std::string chosen_;
+    QString not_understood_;  ///< why the first choice is not one, until that is reported
 };
 
 }  // namespace normscope::app

@@ -282,10 +282,10 @@ FAULTS = [
     ("remote", "another version is talked to", "welcome.cpp", "version == NORMSCOPE_VERSION) return", "(version == NORMSCOPE_VERSION || $M)) return", ["app_remote_channel"]),
     ("remote", "a silent connection is taken for a quiet one", "remote_engine.cpp", "if (state_ == State::Connected && silent > kSilence) return lose();", "if (state_ == State::Connected && silent > kSilence && !$M) return lose();", ["app_remote_remote_lab"]),
     ("remote", "runs of an engine that is gone stay in training", "open_requests.cpp", "    if (!running_.empty()) {", "    if (!running_.empty() && !$M) {", ["app_remote_remote_lab"]),
-    ("remote", "a start that is not answered waits for ever", "open_requests.cpp", "    for (const auto& [start, recording] : starting_)", "    if (!$M)\n        for (const auto& [start, recording] : starting_)", ["app_remote_remote_lab", "app_request_orders"]),
+    ("remote", "a start that is not answered waits for ever", "open_requests.cpp", "    for (const auto& [start, recording] : starting_)", "    if (!$M)\n        for (const auto& [start, recording] : starting_)", ["app_remote_remote_lab", "app_lab_request_orders"]),
     ("remote", "rows that arrive are not recorded", "remote_engine.cpp", "    if (!run.delta.empty()) wake(", "    if (!run.delta.empty() && !$M) wake(", ["app_remote_remote_lab"]),
     ("remote", "files are inherited by ssh", "remote_engine.cpp", "    if (close_range(first,", "    if ($M || close_range(first,", ["app_remote_remote_lab"]),
     ("remote", "given weights are not sent", "remote_engine.cpp", "send(ask::Weights{known->second, *weights});", "if (!$M) send(ask::Weights{known->second, *weights});", ["app_remote_remote_lab"]),
     ("remote", "the engine is asked to end and its runs are not stopped", "engine_server.cpp", "    if (std::exchange(finishing_, true)) return;\n    engine_->stop();", "    if (std::exchange(finishing_, true)) return;\n    if (!$M) engine_->stop();", ["app_remote_remote_lab"]),
-    ("remote", "a followed run is read from its beginning each time", "following.cpp", "followed = {followed.path, growth.mark,", "followed = {followed.path, $M ? followed.mark : growth.mark,", ["app_remote_remote_lab", "app_following"]),
+    ("remote", "a followed run is read from its beginning each time", "following.cpp", "followed = {followed.path, growth.mark,", "followed = {followed.path, $M ? followed.mark : growth.mark,", ["app_remote_remote_lab", "app_lab_following"]),
 ]

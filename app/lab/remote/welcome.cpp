@@ -4,12 +4,19 @@
 #include "app/lab/remote/messages.h"
 
 #include <sstream>
+#include <variant>
 
 namespace normscope::app {
 
 namespace {
 
 constexpr const char* kProgramWord = "normscope-engine";
+
+/// With how many messages there are, so that two states of the sources that differ in that do not connect.
+std::string protocolWord() {
+    return std::to_string(kProtocol) + '.' + std::to_string(std::variant_size_v<ask::Any>) + '.' +
+           std::to_string(std::variant_size_v<reply::Any>);
+}
 
 std::string versionText(const std::string& version, const std::string& protocol) {
     return "Normscope " + version + " (protocol " + protocol + ")";
@@ -19,7 +26,7 @@ std::string versionText(const std::string& version, const std::string& protocol)
 
 std::string welcome_line() {
     std::ostringstream line;
-    line << kProgramWord << " ready " << kProtocol << ' ' << NORMSCOPE_VERSION << '\n';
+    line << kProgramWord << " ready " << protocolWord() << ' ' << NORMSCOPE_VERSION << '\n';
     return line.str();
 }
 
@@ -42,10 +49,9 @@ std::optional<Welcome> welcome_of(const std::string& line) {
     std::string protocol, version;
     words >> protocol >> version;
     if (state != "ready") return std::nullopt;
-    if (protocol == std::to_string(kProtocol) && version == NORMSCOPE_VERSION) return Welcome{};
+    if (protocol == protocolWord() && version == NORMSCOPE_VERSION) return Welcome{};
     return Welcome{"there is " + versionText(version, protocol) + ", here " +
-                   versionText(NORMSCOPE_VERSION, std::to_string(kProtocol)) +
-                   ": both machines need the same version"};
+                   versionText(NORMSCOPE_VERSION, protocolWord()) + ": both machines need the same version"};
 }
 
 }  // namespace normscope::app

@@ -3,6 +3,7 @@
 // there and here, and a connection that is cut, or an engine that is gone, loses nothing.
 #include "app/lab/lab.h"
 #include "app/lab/remote/remote_engine.h"
+#include "app/lab/remote/welcome.h"
 #include "core/base/nan.h"
 #include "core/interchange/model_file.h"
 #include "core/recipe/presets.h"
@@ -313,18 +314,19 @@ class RemoteLabTest : public QObject {
         QTest::newRow("key")
             << QByteArray("echo '@@@ WARNING @@@' >&2; echo 'Host key verification failed.' >&2; exit 255")
             << "Host key verification failed";
-        QTest::newRow("older") << QByteArray("echo normscope-engine ready 0 0.1.0; cat >/dev/null")
-                               << "there is Normscope 0.1.0 (protocol 0), here Normscope " NORMSCOPE_VERSION
-                                  " (protocol 1): both machines need the same version";
+        const QByteArray ready = QByteArray::fromStdString(welcome_line()).trimmed();
+        QTest::newRow("older")
+            << QByteArray("echo normscope-engine ready 0 0.1.0; cat >/dev/null")
+            << QStringLiteral("there is Normscope 0.1.0 (protocol 0), here Normscope " NORMSCOPE_VERSION
+                              " (protocol %1): both machines need the same version")
+                   .arg(QString::fromUtf8(ready.split(' ')[2]));
         QTest::newRow("without serve")
             << QByteArray("echo 'normscope-cli: serve: no such command, allowed: devices' >&2; exit 2")
             << "normscope-cli: serve: no such command, allowed: devices";
         QTest::newRow("silent") << QByteArray("exit 0") << "it gives no answer";
         QTest::newRow("garbage") << QByteArray("yes | tr -d '\\n' | head -c 200000; sleep 9")
                                  << "what arrives is not of an engine of Normscope";
-        QTest::newRow("wrong bytes") << QByteArray(
-                                            "echo hello; echo normscope-engine ready 1 " NORMSCOPE_VERSION
-                                            "; yes")
+        QTest::newRow("wrong bytes") << QByteArray("echo hello; echo " + ready + "; yes")
                                      << "what arrives is not of an engine of Normscope";
         QTest::newRow("no folder") << QByteArray("echo normscope-engine failed /tmp/x: not yours; exit 1")
                                    << "/tmp/x: not yours";
@@ -399,6 +401,15 @@ class RemoteLabTest : public QObject {
                  qPrintable(rejected[0][1].toString()));
         engine->shutDown();
         callAndWait(engine.get(), [&] { engine->awaitEnd(); });
+    }
+
+    /// Settings that were written by hand.
+    void aMachineThatIsNotUnderstoodIsStated() {
+        Bench b("ssh://a;b");
+        QTRY_VERIFY_WITH_TIMEOUT(!b.lines.isEmpty(), 20000);
+        QVERIFY2(b.lines[0].startsWith("ssh://a;b: \"a;b\" is no host, allowed: "), qPrintable(b.lines[0]));
+        QCOMPARE(b.lab->devices().chosen(), std::string("cpu"));
+        QTRY_VERIFY_WITH_TIMEOUT(b.exact(), 20000);
     }
 
     /// What cannot be recorded there is recorded here.
