@@ -27,7 +27,7 @@ class Devices : public QObject {
     /// Ignored where it is not available; "ssh://host" connects to another machine, and is its best device.
     /// A line is a problem() where it is not understood.
     void choose(const QString& backend);
-    /// "connecting", "connecting again": its machine is not connected now; else empty.
+    /// "connecting", "reconnecting": its machine is not connected now; else empty.
     QString waits(const std::string& backend) const;
     /// Measures their free memory again.
     void find();

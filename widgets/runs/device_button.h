@@ -14,7 +14,7 @@ struct DeviceEntry {
     QString name;     ///< and its memory: "NVIDIA H100 80GB HBM3 · 77.1 of 79.2 GiB free"
     QString missing;  ///< why it cannot be chosen, in one line; empty where it can
     QString note;     ///< a second line of its tooltip
-    QString waits;    ///< "connecting again": its machine is not connected now; empty where it is
+    QString waits;    ///< "reconnecting": its machine is not connected now; empty where it is
     bool operator==(const DeviceEntry&) const = default;
 };
 

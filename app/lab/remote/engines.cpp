@@ -114,7 +114,7 @@ QString Engines::waits(const std::string& device) const {
     const auto remote = remotes_.find(numberOf(device));
     if (remote == remotes_.end()) return {};
     return remote->second.state == State::Connecting ? tr("connecting")
-           : remote->second.state == State::Lost     ? tr("connecting again")
+           : remote->second.state == State::Lost     ? tr("reconnecting")
                                                      : QString();
 }
 

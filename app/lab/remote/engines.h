@@ -36,7 +36,7 @@ class Engines final : public Engine {
     /// Explores on this device's machine from now on, and connects to it where it is another one. Throws
     /// InputError for a word that is not understood.
     void use(const std::string& device);
-    /// Of a device on another machine, to which there is no connection now: "connecting", "connecting again";
+    /// Of a device on another machine, to which there is no connection now: "connecting", "reconnecting";
     /// else empty.
     QString waits(const std::string& device) const;
 

@@ -139,7 +139,7 @@ class DeviceWindowTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.ended(), 60000);
         b.keepScreenshot("another-machine");
         there.cut();
-        QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("there connecting again"), 20000);
+        QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("there reconnecting"), 20000);
         QVERIFY(b.window->views().banner->message().startsWith("The connection to there is cut"));
         there.restore();
         QTRY_COMPARE_WITH_TIMEOUT(b.button()->text(), QStringLiteral("there cpu"), 20000);
