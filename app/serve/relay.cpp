@@ -13,8 +13,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
@@ -60,6 +62,23 @@ int connectTo(const std::string& path) {
     if (connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return made;
     close(made);
     return -1;
+}
+
+/// Removes the sockets of engines that were killed; not those that may be about to listen.
+void removeDeadSockets() {
+    constexpr auto young = std::chrono::minutes(1);
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folderOfSockets(), none)) {
+        if (!entry.is_socket(none)) continue;
+        const auto made = entry.last_write_time(none);
+        if (std::filesystem::file_time_type::clock::now() - made < young) continue;
+        if (const int engine = connectTo(entry.path().string()); engine >= 0) {
+            close(engine);
+            continue;
+        }
+        std::filesystem::remove(entry.path(), none);
+        std::filesystem::remove(entry.path().string() + ".log", none);
+    }
 }
 
 /// A process that is no child of this one's session, with the listening socket.
@@ -151,6 +170,7 @@ int relay(const std::string& program, const std::string& session, bool resume) {
         if (engine < 0 && resume) return failed("the engine has ended there");
         if (engine < 0) {
             if (access(program.c_str(), X_OK) < 0) return failed(program + ": " + std::strerror(errno));
+            removeDeadSockets();
             startEngine(program, session);
             engine = connectTo(socket_path(session));
         }

@@ -14,6 +14,7 @@
 #include "there.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <QDir>
 #include <QSignalSpy>
@@ -498,6 +499,25 @@ class RemoteLabTest : public QObject {
         }
         QCOMPARE(b.lab->comparison().runs.size(), 2u);
         QVERIFY(b.exact());
+    }
+
+    /// A machine that was switched off leaves sockets; the next engine there removes them.
+    void socketsOfKilledEnginesAreRemoved() {
+        const There there;
+        QStringList dead;
+        {
+            Bench b(There::device());
+            CONNECTED(b);
+            dead = There::sockets();
+            There::kill();
+        }
+        QVERIFY(!dead.isEmpty());
+        const std::array<timespec, 2> before{{{1, 0}, {1, 0}}};
+        for (const QString& path : dead) QCOMPARE(utimensat(AT_FDCWD, qPrintable(path), before.data(), 0), 0);
+        Bench b(There::device());
+        CONNECTED(b);
+        for (const QString& path : dead) QVERIFY2(!QFileInfo::exists(path), qPrintable(path));
+        QCOMPARE(There::sockets().size(), 1);
     }
 
     /// The window closes while it trains there: the runs are stopped, with checkpoints, here and there.

@@ -6,6 +6,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QSet>
 #include <QString>
 #include <QTemporaryDir>
@@ -102,6 +103,18 @@ class There {
         for (const Process& process : processes())
             if (process.line.contains("--listen") && sessions().contains(sessionOf(process.line)))
                 found.push_back(process.id);
+        return found;
+    }
+
+    /// The sockets of these engines that there are.
+    static QStringList sockets() {
+        connections();
+        QStringList found;
+        for (const QByteArray& session : sessions()) {
+            const QString path =
+                QStringLiteral("/tmp/normscope-%1/").arg(getuid()) + QString::fromLatin1(session);
+            if (QFileInfo::exists(path)) found << path;
+        }
         return found;
     }
 
