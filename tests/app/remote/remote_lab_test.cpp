@@ -413,6 +413,19 @@ class RemoteLabTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.exact(), 20000);
     }
 
+    /// It is not sent; nothing else trains it in silence.
+    void aSweepIsRejectedInOneLine() {
+        Bench b("cpu");
+        QSignalSpy rejected(&b.lab->sweeps(), &SweepRunner::rejected);
+        SweepSpec spec;
+        spec.recipe = recipe_json(b.run(0).recipe);
+        b.lab->sweeps().start(spec, b.place.filePath("sweep"), There::device() + " cpu", 1);
+        QTRY_COMPARE_WITH_TIMEOUT(rejected.size(), 1, 20000);
+        QCOMPARE(rejected[0][0].toString(),
+                 "a sweep trains on this machine, not on " + QString::fromStdString(There::device()) +
+                     " cpu: choose a device of this one, or run normscope-cli sweep there");
+    }
+
     /// What cannot be recorded there is recorded here.
     void whatIsNotRecordedThereIsStated() {
         const There there;
