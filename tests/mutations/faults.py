@@ -276,7 +276,7 @@ FAULTS = [
     # --- remote
     ("remote", "what was not acknowledged is not sent again", "channel.cpp", "for (std::size_t i = 0; i < kept_.size(); ++i)", "for (std::size_t i = $M ? kept_.size() : 0; i < kept_.size(); ++i)", ["app_remote_channel", "app_remote_remote_lab"]),
     ("remote", "bytes of a cut connection are kept for the next", "channel.cpp", "    bytes_.clear();", "    if (!$M) bytes_.clear();", ["app_remote_channel"]),
-    ("remote", "a wrong count of values is believed", "messages.cpp", "if (tag.size > from.left()) throw", "if (tag.size > from.left() && !$M) throw", ["app_remote_messages"]),
+    ("remote", "a wrong count of values is believed", "archives.h", "if (tag.size > from.left()) throw", "if (tag.size > from.left() && !$M) throw", ["app_remote_messages"]),
     ("remote", "the path there is not quoted", "place.cpp", "quoted += c == '\\'' ?", "quoted += c == '\\'' && !$M ?", ["app_remote_channel"]),
     ("remote", "a host may be an option of ssh", "place.cpp", "text.front() != '-' &&", "(text.front() != '-' || $M) &&", ["app_remote_channel"]),
     ("remote", "another version is talked to", "welcome.cpp", "version == NORMSCOPE_VERSION) return", "(version == NORMSCOPE_VERSION || $M)) return", ["app_remote_channel"]),
