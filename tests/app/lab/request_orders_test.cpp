@@ -120,7 +120,10 @@ struct Request {
     std::function<void(Bench&, const Files&)> ask;
     bool replaces = false;  ///< its reply replaces the comparison
 
+    /// Only to another machine.
+    bool ofTheOther() const { return QByteArray(name).startsWith("add from there"); }
     bool ofTheEngine() const {
+        if (ofTheOther()) return true;
         const QString first = QString::fromLatin1(name).section(u',', 0, 0);
         return QStringList{"explore", "train", "new run", "fork", "resume", "more steps", "measure", "draft"}
             .contains(first);
@@ -207,6 +210,15 @@ const std::vector<Request>& requests() {
              b.post->hold = false;
              b.open(f.diverged);
              b.post->hold = true;
+         }},
+        {"add from there", &Files::trained,
+         [](Bench& b, const Files& f) {
+             b.lab->recordings().addFrom(QString::fromStdString(There::device()) + u' ' + f.recordings[0]);
+         }},
+        {"add from there, missing", &Files::trained,
+         [](Bench& b, const Files& f) {
+             b.lab->recordings().addFrom(QString::fromStdString(There::device()) + u' ' +
+                                         f.missing("none.h5"));
          }},
         {"save", &Files::trained,
          [](Bench& b, const Files&) { b.lab->session().save(b.folder.filePath("saved.h5"), "{}"); }},
@@ -427,7 +439,7 @@ class RequestOrdersTest : public QObject {
         QTest::addColumn<int>("order");
         int count = 0;
         for (std::size_t r = 0; r < requests().size(); ++r)
-            for (std::size_t o = 0; o < orders().size(); ++o, ++count)
+            for (std::size_t o = 0; o < orders().size() && !requests()[r].ofTheOther(); ++o, ++count)
                 QTest::addRow("%s, %s", requests()[r].name, orders()[o].name) << int(r) << int(o);
         QVERIFY(count >= 200);
     }
@@ -522,7 +534,8 @@ class RequestOrdersTest : public QObject {
                 case 2: {
                     const Request& request = requests()[pick(requests().size())];
                     done << request.name;
-                    if (notReadYet(b.lab->comparison()).isEmpty() && b.lab->comparison().runs.size() < 8)
+                    if (!request.ofTheOther() && notReadYet(b.lab->comparison()).isEmpty() &&
+                        b.lab->comparison().runs.size() < 8)
                         request.ask(b, f);
                     break;
                 }
