@@ -11,6 +11,17 @@
 
 namespace normscope::test {
 
+/// Runs small enough to train in a blink.
+inline void makeSmall(app::Lab& lab, int steps) {
+    for (const auto& [key, value] : {std::pair{"stack.depth", 2},
+                                     {"stack.d_model", 16},
+                                     {"stack.heads", 2},
+                                     {"stack.context", 16},
+                                     {"batch", 2},
+                                     {"steps", steps}})
+        lab.knobs().commitKey(key, value);
+}
+
 /// A laboratory without a window, its runs small enough to train in a blink.
 struct LabBench {
     QTemporaryDir folder;
@@ -35,15 +46,7 @@ struct LabBench {
         makeSmallKeepingUndo(steps);
         lab->runs().undoStack()->clear();
     }
-    void makeSmallKeepingUndo(int steps) {
-        for (const auto& [key, value] : std::vector<std::pair<const char*, int>>{{"stack.depth", 2},
-                                                                                 {"stack.d_model", 16},
-                                                                                 {"stack.heads", 2},
-                                                                                 {"stack.context", 16},
-                                                                                 {"batch", 2},
-                                                                                 {"steps", steps}})
-            lab->knobs().commitKey(key, value);
-    }
+    void makeSmallKeepingUndo(int steps) { test::makeSmall(*lab, steps); }
     const RunData& run(int i) const { return *lab->comparison().runs[static_cast<std::size_t>(i)].data; }
     std::vector<double> rms(int i) const { return run(i).probes.at("growth").back().find("rms")->data; }
     widgets::Figure figure(const char* panel) const {

@@ -3,6 +3,7 @@
 #include "app/lab/lab.h"
 #include "core/session/recording/recovery.h"
 #include "core/sweep/sweep_folder.h"
+#include "lab_bench.h"
 #include "tests/support/test_main.h"
 
 #include <QDir>
@@ -24,13 +25,7 @@ struct Bench {
         lab = std::make_unique<Lab>(Lab::Options{1, folder()});
         QObject::connect(lab.get(), &Lab::problem, lab.get(),
                          [this](const QString& text) { problems << text; });
-        for (const auto& [key, value] : std::vector<std::pair<const char*, int>>{{"stack.depth", 2},
-                                                                                 {"stack.d_model", 16},
-                                                                                 {"stack.heads", 2},
-                                                                                 {"stack.context", 16},
-                                                                                 {"batch", 2},
-                                                                                 {"steps", steps}})
-            lab->knobs().commitKey(key, value);
+        test::makeSmall(*lab, steps);
     }
     QString folder() const { return place.filePath(QStringLiteral("recordings")); }
     QStringList files() const { return QDir(folder()).entryList({QStringLiteral("*.h5")}, QDir::Files); }

@@ -8,6 +8,7 @@
 #include "core/interchange/model_file.h"
 #include "core/recipe/presets.h"
 #include "core/session/recording/recovery.h"
+#include "tests/app/lab/lab_bench.h"
 #include "tests/app/lab/post.h"
 #include "tests/app/window/small_recipe.h"
 #include "tests/support/test_main.h"
@@ -41,13 +42,7 @@ struct Bench {
         const auto keep = [this](const QString& text) { lines << text; };
         QObject::connect(lab.get(), &Lab::problem, lab.get(), keep);
         QObject::connect(lab.get(), &Lab::connectionChanged, lab.get(), keep);
-        for (const auto& [key, value] : std::vector<std::pair<const char*, int>>{{"stack.depth", 2},
-                                                                                 {"stack.d_model", 16},
-                                                                                 {"stack.heads", 2},
-                                                                                 {"stack.context", 16},
-                                                                                 {"batch", 2},
-                                                                                 {"steps", steps}})
-            lab->knobs().commitKey(key, value);
+        test::makeSmall(*lab, steps);
         lab->view().setVisibleProbes({"growth", "gradients", "jacobian"});
     }
     QString folder() const { return place.filePath(QStringLiteral("recordings")); }
@@ -349,9 +344,9 @@ class RemoteLabTest : public QObject {
         QCOMPARE(b.run(0).data->steps.rows(), 6u);
     }
 
-    /// A name of ssh's configuration whose key is another one than before.
+    /// A name of ssh's configuration whose key is another one than before; without ssh, its line and exit
+    /// status.
     void aChangedHostKey() {
-        if (!There::isReal()) QSKIP("without ssh");
         const There there;
         Bench b("ssh://changed" NORMSCOPE_CLI);
         QTRY_VERIFY_WITH_TIMEOUT(!b.lines.isEmpty(), 20000);

@@ -32,8 +32,11 @@ class There {
         if (isReal())
             script.write("exec " + qgetenv("NORMSCOPE_TEST_SSH") + " \"$@\"\n");
         else
-            script.write("while [ \"$1\" != -- ]; do shift; done\nexport XDG_DATA_HOME=\"" + data().toUtf8() +
-                         "\"\nexec sh -c \"$3\"\n");
+            script.write(
+                "while [ \"$1\" != -- ]; do shift; done\n"
+                "if [ \"$2\" = changed ]; then echo 'Host key verification failed.' >&2; exit 255; fi\n"
+                "export XDG_DATA_HOME=\"" +
+                data().toUtf8() + "\"\nexec sh -c \"$3\"\n");
         script.close();
         script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
         qputenv("NORMSCOPE_SSH", ssh.toUtf8());
