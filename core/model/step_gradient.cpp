@@ -66,7 +66,7 @@ void Transformer<T>::accumulate(std::size_t index, const T* token_factor, Gradie
         } else if (gradients.fresh) {
             p.elementwise.zero(sums_.data(), sums, arena, numbers, squares);
         }
-        const Shard all = shard(i, batch.sequences);
+        const Shard all = shard(i, gradients.part.all, batch.sequences);
         const int most = std::max(1, p.layers.step_rows() / batch.length);
         for (int done = 0; done < all.sequences; done += most) {
             const Shard rows{0, std::min(most, all.sequences - done)};

@@ -174,9 +174,8 @@ void Transformer<T>::set_parameters(std::span<const T> weights) {
 }
 
 template <class T>
-Shard Transformer<T>::shard(int index, int sequences) const {
-    const int count = device_->shards(sequences);
-    const int begin = sequences * index / count, end = sequences * (index + 1) / count;
+Shard Transformer<T>::shard(int index, int all, int sequences) {
+    const int begin = sequences * index / all, end = sequences * (index + 1) / all;
     return {begin, end - begin};
 }
 
@@ -305,8 +304,9 @@ void Transformer<T>::forward(const Batch& batch, Tape<T>& tape, ThreadPool& pool
     tape.counted = batch.counted();
     upload_numerics(tape.coefficients);
     prepare(tape.coefficients, tape.transposed, pool);
-    device_->run(pool, device_->shards(batch.sequences), [&](int i) {
-        const Shard rows = shard(i, batch.sequences);
+    const int shards = device_->shards(batch.sequences);
+    device_->run(pool, shards, [&](int i) {
+        const Shard rows = shard(i, shards, batch.sequences);
         const Pass<T> p = pass(tape.transposed, tape.coefficients);
         shard_forward(p, on_device, rows, tape);
         if (!on_device.targets) return;
@@ -408,12 +408,13 @@ void Transformer<T>::embed_backward(const Pass<T>& p, const DeviceBatch<T>& batc
 
 template <class T>
 void Transformer<T>::clear(Gradients<T>& gradients, int sequences, std::optional<ShardPart> part) const {
-    const int all = device_->shards(sequences);
-    gradients.part = part.value_or(ShardPart{0, all, all});
+    const int shards = device_->shards(sequences);
+    gradients.part = part.value_or(ShardPart{0, shards, shards});
     gradients.shards.resize(static_cast<std::size_t>(gradients.part.count));
     for (auto& shard : gradients.shards) shard.resize(*device_, table_.size());
     gradients.fresh = true;
-    gradients.hidden_squares.resize(*device_, static_cast<std::size_t>(all) * 2 * (rules_.size() + 1));
+    gradients.hidden_squares.resize(*device_,
+                                    static_cast<std::size_t>(gradients.part.all) * 2 * (rules_.size() + 1));
 }
 
 template <class T>
@@ -474,14 +475,14 @@ void Transformer<T>::backward(const Batch& batch, const Tape<T>& tape, T factor,
     const T scale = factor / static_cast<T>(batch.counted());
     gradients.loss_gradient.upload(*device_, &scale, 1);
     const DeviceBatch<T> on_device = gradients.batch.upload(*device_, batch, ops().layers);
-    device_->run(pool, device_->shards(batch.sequences), [&](int i) {
+    device_->run(pool, gradients.part.all, [&](int i) {
         Pass<T> p = pass(tape.transposed, tape.coefficients);
         p.fresh_gradients = gradients.fresh;
         if (gradients.fresh)
             p.elementwise.zero(sums_.data(), static_cast<int>(sums_.size()),
                                gradients.shards[static_cast<std::size_t>(i)].data(), 2 * states,
                                squares_of(gradients, i));
-        const Shard rows = shard(i, batch.sequences);
+        const Shard rows = shard(i, gradients.part.all, batch.sequences);
         const std::size_t row = static_cast<std::size_t>(spec_.d_model) * batch.length,
                           first = static_cast<std::size_t>(rows.first_sequence) * row,
                           count = static_cast<std::size_t>(rows.sequences) * row;

@@ -147,7 +147,7 @@ class Transformer {
     /// what the gradient of a token's cross-entropy is multiplied by.
     void accumulate(std::size_t batch, const T* token_factor, Gradients<T>&, StepScratch<T>&,
                     ThreadPool&) const;
-    /// For a batch of so many sequences: of all its shards, or of a part of them.
+    /// For a batch of so many sequences: of all shards of the device, or of a part of as many as it states.
     void clear(Gradients<T>&, int sequences, std::optional<ShardPart> part = std::nullopt) const;
     /// Sums the shards' buffers, in order, into total(), in float32 under emulated precision too, for the
     /// optimizer; and the squares of its pieces into Gradients::piece_squares.
@@ -212,7 +212,8 @@ class Transformer {
                         Gradients<T>&, const T* token_factor, const NormOutputGradients<T>* noted,
                         BackwardRecord<T>* record) const;
     void pull_back(const Tape<T>&, Shard, int begin, int end, Jacobian, T* gradient) const;
-    Shard shard(int index, int sequences) const;
+    /// The sequences of one of `all` shards.
+    static Shard shard(int index, int all, int sequences);
     /// hidden[0] and, unless null, its squares; `first`, unless null, is a norm of it that is computed too.
     void embed(const Pass<T>&, const DeviceBatch<T>&, Shard, const Tape<T>&, const NormStep<T>* first,
                double* squares) const;

@@ -100,9 +100,14 @@ RunData Experiment::header() const {
 Device& Experiment::device() const {
     return with(trainer_, [](const auto& t) -> Device& { return t.model().device(); });
 }
-void Experiment::join(Communicator& ranks) {
-    with(trainer_, [&](auto& t) { t.join(ranks); });
+void Experiment::join(Communicator& ranks, OptimizerState state) {
+    with(trainer_, [&](auto& t) { t.join(ranks, state); });
     ranks_ = ranks.size();
+    in_parts_ = state == OptimizerState::InParts && ranks_ > 1;
+}
+void Experiment::collect_state() {
+    if (lost_) throw LostRank("a rank with a part of the optimizer's state was lost");
+    with(trainer_, [](auto& t) { t.collect_state(); });
 }
 std::int64_t Experiment::steps_done() const {
     return with(trainer_, [](auto& t) { return t.steps_done(); });
@@ -172,7 +177,7 @@ std::vector<std::string> Experiment::due_at(std::int64_t step) const {
 }
 
 std::int64_t Experiment::steps_a_call() const {
-    if (device().capabilities().host_readable || !watch_.empty()) return 1;
+    if (device().capabilities().host_readable || ranks_ > 1 || !watch_.empty()) return 1;
     return last_step_seconds_ > 0 ? steps_of_a_call(last_step_seconds_) : 1;
 }
 
@@ -263,6 +268,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
             return watched ? std::vector{watched_step(t, pool, of_updates, keep)} : t.steps(pool, count);
         });
     } catch (const LostRank&) {
+        lost_ = in_parts_;
         // A run that resumes here intervenes again.
         with(trainer_, [&](auto& t) { t.raise_eps(eps_before); });
         for (std::size_t i = 0; i < rules_before.size(); ++i) interventions_.restore(i, rules_before[i]);

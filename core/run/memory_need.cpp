@@ -66,19 +66,25 @@ StepKeeps step_keeps(const Recipe& recipe, const ParameterTable& table, Device& 
 
 }  // namespace
 
-MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device) {
+MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device, const RankShare& share) {
     const StackSpec& stack = recipe.stack;
     const TrainSpec& train = recipe.train;
     const double scalar = train.precision == Precision::Fp64 ? sizeof(double) : sizeof(float);
-    const int shards = device.shards(train.batch);
-    const int moments = train.optimizer.kind == OptimizerKind::Sgd ? 1 : 2;
+    const int of_device = device.shards(train.batch);
+    const int shards = of_device > 1 ? of_device : std::min(share.ranks, train.batch);  // as RankGradients
+    const int own = (shards + share.ranks - 1) / share.ranks;
+    const double moments = train.optimizer.kind == OptimizerKind::Sgd ? 1 : 2;
     const int of_shard = (train.batch + shards - 1) / shards;
-    const double sequences = std::min(shards, std::max(1, threads)) * of_shard;
+    const double sequences = std::min(own, std::max(1, threads)) * of_shard;
     const ProbeShape probe = probe_shape(recipe);
     MemoryNeed need;
     const ParameterTable table(stack);
     const StepKeeps step = step_keeps(recipe, table, device);
-    need.parameters = (scalar * (1 + shards + moments) + step.weight) * static_cast<double>(table.size());
+    // Of the others' shards it receives what it adds.
+    const double gradients = own + static_cast<double>(shards - own) / share.ranks;
+    const double kept_moments = share.optimizer_in_parts ? moments / share.ranks : moments;
+    need.parameters =
+        (scalar * (1 + gradients + kept_moments) + step.weight) * static_cast<double>(table.size());
     need.activations =
         std::max(sequences * step.sequence, probe.sequences * kept_of_sequence(stack, probe.length, scalar));
     return need;
@@ -144,6 +150,28 @@ std::string out_of_memory_line(const Recipe& recipe, int threads, Device& device
             : batch < recipe.train.batch ? "; batch " + std::to_string(batch) + " would fit"
             : recipe.train.batch > 1     ? "; a smaller batch needs less"
                                          : "");
+}
+
+void require_device(const Recipe& recipe, int threads, Device& device, const RankShare& share) {
+    if (share.ranks == 1) {
+        require_device(recipe, threads, device);
+        return;
+    }
+    const DeviceCapabilities can = device.capabilities();
+    require_precision(can.formats, recipe.train.precision, can.backend + " (" + can.name + ")");
+    const auto need = [&](const RankShare& of) { return memory_need(recipe, threads, device, of).total(); };
+    const DeviceMemory memory = device.memory();
+    const int together = can.host_readable ? share.on_machine : 1;
+    const double available = static_cast<double>(can.host_readable ? memory.total : memory.free) / together;
+    if (need(share) <= available) return;
+    RankShare in_parts = share;
+    in_parts.optimizer_in_parts = true;
+    throw InputError(
+        "--ranks",
+        "each of " + std::to_string(share.ranks) + " ranks needs " + binary_size(need(share)) + " of memory" +
+            (need(in_parts) <= available ? ", with --shard-optimizer " + binary_size(need(in_parts)) : ""),
+        "up to " + binary_size(available) +
+            (together > 1 ? ", since " + std::to_string(together) + " of them share a machine" : ""));
 }
 
 double require_device(const Recipe& recipe, int threads, Device& device, double promised) {

@@ -16,9 +16,16 @@ struct MemoryNeed {
     double total() const { return parameters + activations; }
 };
 
+/// How a run is divided over ranks.
+struct RankShare {
+    int ranks = 1, on_machine = 1;  ///< all, and those that share this machine's memory
+    bool optimizer_in_parts = false;
+};
+
 /// On this device with that many threads, each processing a shard of the batch as the device cuts it. The
-/// maximum over the passes of training and the probes.
-MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device = cpu_device());
+/// maximum over the passes of training and the probes. Of each rank, where there are several.
+MemoryNeed memory_need(const Recipe& recipe, int threads, Device& device = cpu_device(),
+                       const RankShare& share = {});
 
 /// The bytes of a replica for this recipe (Device::replicas): memory_need(), and half as much for what it
 /// does not count.
@@ -47,5 +54,7 @@ std::string out_of_memory_line(const Recipe& recipe, int threads, Device& device
 /// the CPU the machine's, as above; on others what is free now, less `promised`: the need of other runs that
 /// start with it and have not allocated yet. InputError in one line. Returns the need in bytes.
 double require_device(const Recipe& recipe, int threads, Device& device, double promised = 0);
+/// The same of each rank of a run; the ranks of a machine share its memory, and each has a card of its own.
+void require_device(const Recipe& recipe, int threads, Device& device, const RankShare& share);
 
 }  // namespace normscope

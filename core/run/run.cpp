@@ -46,6 +46,7 @@ Run::Run(std::unique_ptr<Experiment> experiment, RunStart start, RunSink& sink, 
     : experiment_(std::move(experiment)),
       sink_(sink),
       interval_(interval),
+      asked_for_checkpoints_(start.asked_for_checkpoints),
       given_weights_(start.given_weights),
       last_checkpoint_(Clock::now()) {
     if (start.history) experiment_->continue_series(*start.history);
@@ -116,10 +117,13 @@ void Run::advance(ThreadPool& pool, std::int64_t at_most) {
         return train.steps > 0 ? experiment_->advance(pool, at_most) : first_samples(*experiment_, pool);
     }));
     if (outcome_.state == RunState::Failed) return;  // its weights are not those of any step
-    const bool due = train.checkpoint_every > 0 ? experiment_->steps_done() % train.checkpoint_every == 0
-                                                : Clock::now() - last_checkpoint_ >=
-                                                      checkpoint_interval(interval_, checkpoint_cost_);
-    if (due || ended()) save();
+    if (ended() || (!asked_for_checkpoints_ && checkpoint_due())) save();
+}
+
+bool Run::checkpoint_due() const {
+    const std::int64_t every = experiment_->recipe().train.checkpoint_every;
+    return every > 0 ? experiment_->steps_done() % every == 0
+                     : Clock::now() - last_checkpoint_ >= checkpoint_interval(interval_, checkpoint_cost_);
 }
 
 void Run::set_knobs(const HotKnobs& knobs) {
@@ -154,8 +158,11 @@ void Run::save() {
     knobs_moved_ = false;
     std::shared_ptr<const Checkpoint> checkpoint;
     try {
+        experiment_->collect_state();
         checkpoint = std::make_shared<const Checkpoint>(experiment_->checkpoint());
     } catch (const OutOfMemory&) {
+        throw;
+    } catch (const LostRank&) {
         throw;
     } catch (const SystemError& error) {
         return put(failed(error, ""));

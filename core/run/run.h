@@ -31,6 +31,7 @@ struct RunStart {
     std::optional<HotKnobs> knobs;  ///< from the checkpoint on; nullopt: those of the checkpoint.
                                     ///< With them, the interventions are those of the experiment's recipe
     std::vector<RunEvent> events;   ///< emitted before everything else
+    bool asked_for_checkpoints = false;  ///< the caller saves where checkpoint_due(): other ranks take part
     bool given_weights = false;  ///< the recipe alone does not reproduce its weights: they are saved at once
 };
 
@@ -71,8 +72,10 @@ class Run {
     /// From the next step on.
     void set_watch(const std::vector<WatchSpec>& watch);
     void set_interventions(const std::vector<InterventionSpec>& list);
-    /// A checkpoint now.
+    /// A checkpoint now. Experiment::collect_state comes first.
     void save();
+    /// Whether an automatic one is due.
+    bool checkpoint_due() const;
     /// Ends the run here: a checkpoint, then the event ("interrupted: " + `why`) and the outcome with its
     /// `text`.
     void interrupt(const std::string& text, const std::string& why);
@@ -93,7 +96,7 @@ class Run {
     RunSink& sink_;
     Clock::duration interval_;
     RunDelta first_;
-    bool given_weights_ = false;
+    bool asked_for_checkpoints_ = false, given_weights_ = false;
     Outcome outcome_{RunState::Running, -1, "", -1};
     std::exception_ptr error_;
     Clock::time_point last_checkpoint_, knob_checkpoint_{};

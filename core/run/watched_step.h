@@ -28,20 +28,30 @@ ProbeResult skipped_update(const Trainer<T>& trainer, std::int64_t step) {
 }
 
 /// One step of training, with the probe `updates` measured on the update that it makes: a copy of the weights
-/// and two sums, no pass, of the groups that are selected. `done` is called with the sample.
+/// and two sums, no pass, of the groups that are selected. `done` is called with the sample, but in a rank
+/// that only takes part (Trainer::has_state).
 template <class T>
 StepNumbers watched_step(Trainer<T>& trainer, ThreadPool& pool, const PlaceSelection& only,
                          const std::function<void(ProbeResult)>& done) {
     using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
     const std::int64_t step = trainer.steps_done();
+    const auto updates = [&](const StepNumbers& now) {
+        return !now.overflowed && trainer.steps_done() > step;
+    };
+    if (!trainer.has_state()) {
+        const StepNumbers now = trainer.step(pool);
+        if (updates(now)) trainer.collect_state();
+        return now;
+    }
+    const auto start = Clock::now();
     const HostView<T> weights = trainer.trained_weights();
     const std::vector<T> before(weights.begin(), weights.end());
     const auto copied = Clock::now();
     const StepNumbers now = trainer.step(pool);
     const auto stepped = Clock::now();
     ProbeResult result = skipped_update(trainer, step);
-    if (!now.overflowed && trainer.steps_done() > step) {
+    if (updates(now)) {
+        trainer.collect_state();
         const auto moments = trainer.second_moments();
         result = updates_result(update_norms<T>(trainer.model().table(), before, trainer.trained_weights(),
                                                 moments ? &*moments : nullptr, only));

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace normscope {
 
@@ -30,53 +31,92 @@ bool divides_entries(OptimizerKind kind, const TensorInfo& tensor) {
 
 template <class T>
 Optimizer<T>::Optimizer(const ParameterTable& table, OptimizerKind kind, Device& device)
-    : table_(table), kind_(kind), device_(device) {
+    : table_(table), kind_(kind), device_(device), end_(table.size()) {
+    restrict_to(0, table.size());
+}
+
+template <class T>
+std::vector<ArenaPiece> Optimizer<T>::all_pieces() const {
     std::vector<ArenaPiece> pieces;
-    for (const TensorInfo& tensor : table.tensors()) {
-        if (tensor.frozen) continue;
-        if (needs_matrix(kind, tensor)) {
-            matrices_.push_back(&tensor);
-            continue;
-        }
+    for (const TensorInfo& tensor : table_.tensors()) {
+        if (tensor.frozen || needs_matrix(kind_, tensor)) continue;
         for (std::size_t begin = 0; begin < tensor.count; begin += kPiece)
             pieces.push_back(
                 {tensor.offset + begin, std::min(kPiece, tensor.count - begin), tensor.decays()});
     }
-    pieces_.upload(device, pieces);
+    return pieces;
+}
+
+template <class T>
+std::vector<std::size_t> Optimizer<T>::part_ends(int parts) const {
+    std::vector<std::size_t> begins{0, table_.size()};  // of what is not cut
+    for (const ArenaPiece& piece : all_pieces()) begins.push_back(piece.offset);
+    for (const TensorInfo& tensor : table_.tensors())
+        if (!tensor.frozen && needs_matrix(kind_, tensor)) begins.push_back(tensor.offset);
+    std::sort(begins.begin(), begins.end());
+    std::vector<std::size_t> ends;
+    for (int part = 1; part <= parts; ++part) {
+        const std::size_t equal =
+            table_.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts);
+        const auto after = std::lower_bound(begins.begin(), begins.end(), equal);
+        const bool before_is_nearer = after != begins.begin() && equal - after[-1] < *after - equal;
+        ends.push_back(before_is_nearer ? after[-1] : *after);
+    }
+    return ends;
+}
+
+template <class T>
+void Optimizer<T>::restrict_to(std::size_t begin, std::size_t end) {
+    NORMSCOPE_ASSERT(!has_moments_, "an optimizer is restricted before its first step");
+    begin_ = begin;
+    end_ = end;
+    std::vector<ArenaPiece> pieces;
+    for (const ArenaPiece& piece : all_pieces())
+        if (piece.offset >= begin && piece.offset < end)
+            pieces.push_back({piece.offset - begin, piece.count, piece.decays});
+    pieces_.upload(device_, pieces);
+    matrices_.clear();
+    for (const TensorInfo& tensor : table_.tensors())
+        if (!tensor.frozen && needs_matrix(kind_, tensor) && tensor.offset >= begin && tensor.offset < end)
+            matrices_.push_back(&tensor);
 }
 
 template <class T>
 void Optimizer<T>::make_moments() {
+    if (std::exchange(has_moments_, true)) return;
     for (Buffer<T>* moment : {&m_, &v_}) {
-        if (!moment->empty() || (moment == &v_ && !has_second())) continue;
-        moment->resize(device_, table_.size());
+        if (moment == &v_ && !has_second()) continue;
+        moment->resize(device_, end_ - begin_);
         moment->zero();
     }
 }
 
 template <class T>
 std::vector<T> Optimizer<T>::moment1() const {
-    return m_.empty() ? std::vector<T>(table_.size()) : m_.values();
+    return has_moments_ ? m_.values() : std::vector<T>(end_ - begin_);
 }
 
 template <class T>
 std::vector<T> Optimizer<T>::moment2() const {
     if (!has_second()) return {};
-    return v_.empty() ? std::vector<T>(table_.size()) : v_.values();
+    return has_moments_ ? v_.values() : std::vector<T>(end_ - begin_);
 }
 
 template <class T>
 void Optimizer<T>::set_moments(const std::vector<T>& moment1, const std::vector<T>& moment2) {
     if (moment1.size() != table_.size() || moment2.size() != (has_second() ? table_.size() : 0))
         throw InputError("optimizer: the moments are those of another stack or another kind");
-    m_.upload(device_, moment1);
-    if (has_second()) v_.upload(device_, moment2);
+    m_.upload(device_, moment1.data() + begin_, end_ - begin_);
+    if (has_second()) v_.upload(device_, moment2.data() + begin_, end_ - begin_);
+    has_moments_ = true;
 }
 
 template <class T>
 void Optimizer<T>::step(const OptimizerNumbers* n, const double* clip, const T* gradients, T* parameters,
                         ThreadPool& pool) {
     make_moments();
+    gradients += begin_;
+    parameters += begin_;
     StepOps<T>& ops = device_.step_ops<T>();
     device_.run_ranges(pool, static_cast<int>(pieces_.size()), [&](int first, int end) {
         switch (kind_) {
@@ -93,8 +133,9 @@ void Optimizer<T>::step(const OptimizerNumbers* n, const double* clip, const T* 
     });
     device_.run(pool, static_cast<int>(matrices_.size()), [&](int i) {
         const TensorInfo& tensor = *matrices_[static_cast<std::size_t>(i)];
-        ops.muon(tensor.shape[0], tensor.shape[1], tensor.decays(), n, clip, gradients + tensor.offset,
-                 parameters + tensor.offset, m_.data() + tensor.offset);
+        const std::size_t at = tensor.offset - begin_;
+        ops.muon(tensor.shape[0], tensor.shape[1], tensor.decays(), n, clip, gradients + at, parameters + at,
+                 m_.data() + at);
     });
 }
 

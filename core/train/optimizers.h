@@ -43,21 +43,36 @@ class Optimizer {
               ThreadPool&);
 
     /// Arenas laid out by the table, on the host. moment1 is the momentum of sgd and muon; moment2 is empty
-    /// under sgd.
+    /// under sgd. Of a restricted optimizer those of its entries.
     std::vector<T> moment1() const;
     std::vector<T> moment2() const;
-    /// Throws InputError when the sizes are not this optimizer's.
+    bool has_second() const { return kind_ != OptimizerKind::Sgd; }
+    /// Moments of the whole arena. Throws InputError when the sizes are not this optimizer's.
     void set_moments(const std::vector<T>& moment1, const std::vector<T>& moment2);
 
+    /// The ends of so many parts of the arena, about equal; what is updated as a whole is in one part.
+    std::vector<std::size_t> part_ends(int parts) const;
+    /// Before the first step: to the entries from `begin` to `end`, two of part_ends(). It keeps the moments
+    /// of these alone, and a step changes no other entry.
+    void restrict_to(std::size_t begin, std::size_t end);
+    /// Whether it has allocated them.
+    bool has_moments() const { return has_moments_; }
+    /// In device memory, of its entries.
+    T* device_moment1() { return m_.data(); }
+    T* device_moment2() { return v_.data(); }
+
   private:
-    bool has_second() const { return kind_ != OptimizerKind::Sgd; }
     void make_moments();
+    /// Of the tensors whose entries are updated one by one.
+    std::vector<ArenaPiece> all_pieces() const;
 
     const ParameterTable& table_;
     OptimizerKind kind_;
     Device& device_;
-    Buffer<ArenaPiece> pieces_;                ///< of the tensors whose entries are updated one by one
+    std::size_t begin_ = 0, end_;              ///< of its entries
+    Buffer<ArenaPiece> pieces_;                ///< all_pieces() of its entries, from begin_ on
     std::vector<const TensorInfo*> matrices_;  ///< updated as a whole
+    bool has_moments_ = false;
     Buffer<T> m_, v_;
 };
 

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/model/arena_pieces.h"
 
+#include <algorithm>
 #include <string>
 
 namespace normscope {
@@ -34,10 +35,8 @@ template <class T>
 RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model, int sequences)
     : ranks_(ranks), model_(model), sequences_(sequences) {
     Device& device = model.device();
-    if (!device.capabilities().host_readable)
-        throw InputError("--ranks", "the ranks of a stack exchange their gradients in the memory of the CPU",
-                         "--backend cpu");
-    const int shards = device.shards(sequences), size = ranks.size();
+    const int size = ranks.size(), of_device = device.shards(sequences),
+              shards = of_device > 1 ? of_device : std::min(size, sequences);
     if (size > shards)
         throw InputError("--ranks",
                          std::to_string(size) + " ranks, and the gradient of a batch of " +
@@ -54,10 +53,19 @@ RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model
     for (const std::size_t end : piece_ends_)
         slice_ends_.push_back(end == 0 ? 0 : pieces[end - 1].offset + pieces[end - 1].count);
     const std::size_t begin = begin_of(slice_ends_, rank);
+    std::vector<ArenaPiece> own;
     for (std::size_t i = begin_of(piece_ends_, rank); i < piece_ends_[static_cast<std::size_t>(rank)]; ++i)
-        pieces_.push_back({pieces[i].offset - begin, pieces[i].count, false});
+        own.push_back({pieces[i].offset - begin, pieces[i].count, false});
+    pieces_.upload(device, own);
     received_.resize(static_cast<std::size_t>(shards - part_.count));
-    for (auto& of_shard : received_) of_shard.resize(slice_ends_[static_cast<std::size_t>(rank)] - begin);
+    for (auto& of_shard : received_)
+        of_shard.resize(device, slice_ends_[static_cast<std::size_t>(rank)] - begin);
+}
+
+template <class T>
+void RankGradients<T>::all_gather(void* all, const std::vector<std::size_t>& ends) {
+    model_.device().synchronize();
+    ranks_.all_gather(all, ends);
 }
 
 template <class T>
@@ -67,7 +75,7 @@ void RankGradients<T>::share_losses(StepScratch<T>& scratch) {
     for (const ShardPart& part : parts_)
         ends.push_back(static_cast<std::size_t>(sequences_ * (part.first + part.count) / part.all) * rows *
                        sizeof(T));
-    ranks_.all_gather(scratch.losses.data(), ends);
+    all_gather(scratch.losses.data(), ends);
 }
 
 template <class T>
@@ -94,6 +102,7 @@ void RankGradients<T>::sum(Gradients<T>& gradients, ThreadPool& pool) {
             shards.push_back(received->data());
         }
     }
+    device.synchronize();
     ranks_.all_to_all(to, from);
 
     gradients.piece_squares.resize(device, piece_ends_.back());
@@ -105,15 +114,15 @@ void RankGradients<T>::sum(Gradients<T>& gradients, ThreadPool& pool) {
         step.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
                         total + begin, squares + begin_of(piece_ends_, rank));
     });
-    ranks_.all_gather(total, times(slice_ends_, sizeof(T)));
-    ranks_.all_gather(squares, times(piece_ends_, sizeof(double)));
+    all_gather(total, times(slice_ends_, sizeof(T)));
+    all_gather(squares, times(piece_ends_, sizeof(double)));
 
     Buffer<double>& hidden = gradients.hidden_squares;
     const std::size_t of_shard = hidden.size() / static_cast<std::size_t>(part_.all) * sizeof(double);
     std::vector<std::size_t> ends;
     for (const ShardPart& part : parts_)
         ends.push_back(static_cast<std::size_t>(part.first + part.count) * of_shard);
-    ranks_.all_gather(hidden.data(), ends);
+    all_gather(hidden.data(), ends);
 }
 
 template class RankGradients<float>;

@@ -12,12 +12,15 @@ namespace normscope {
 /// Data parallel training: each rank passes a part of the batch's shards, and all have the sums of the
 /// gradients of all shards, in the order of the shards: the bits of one process. Each piece of the arena is
 /// added by one rank, to which the others send theirs, and sent to all (as in ZeRO, Rajbhandari et al. 2020,
-/// §5): of an arena of P values, rank r of R sends P·(its shards + 1)·(R − 1)/R. Memory that the host reads.
+/// §5): of an arena of P values, rank r of R sends P·(its shards + 1)·(R − 1)/R.
+///
+/// Where the device has one shard (a card), each rank's part of the batch is one: the sum is in the order of
+/// the ranks, the same each time, but not that of one device with all of the batch.
 template <class T>
 class RankGradients {
   public:
-    /// For batches of `sequences`. InputError where there are more ranks than shards, or the host does not
-    /// read the device's memory. All outlive it.
+    /// For batches of `sequences`; `ranks` is for the memory of the model's device. InputError where there
+    /// are more ranks than shards. All outlive it.
     RankGradients(Communicator& ranks, const Transformer<T>& model, int sequences);
 
     /// The shards of this rank.
@@ -28,15 +31,17 @@ class RankGradients {
     void sum(Gradients<T>& gradients, ThreadPool& pool);
 
   private:
+    void all_gather(void* all, const std::vector<std::size_t>& ends);
+
     Communicator& ranks_;
     const Transformer<T>& model_;
     int sequences_;
     std::vector<ShardPart> parts_;  ///< of the ranks
     ShardPart part_;
-    std::vector<std::size_t> slice_ends_;   ///< of the ranks' parts of the arena, in values
-    std::vector<std::size_t> piece_ends_;   ///< of its pieces
-    std::vector<ArenaPiece> pieces_;        ///< of this rank's part, from its begin on
-    std::vector<std::vector<T>> received_;  ///< of the other ranks' shards, in order: this rank's part
+    std::vector<std::size_t> slice_ends_;  ///< of the ranks' parts of the arena, in values
+    std::vector<std::size_t> piece_ends_;  ///< of its pieces
+    Buffer<ArenaPiece> pieces_;            ///< of this rank's part, from its begin on
+    std::vector<Buffer<T>> received_;      ///< of the other ranks' shards, in order: this rank's part
 };
 
 }  // namespace normscope

@@ -18,6 +18,7 @@
 #include <deque>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace normscope {
 
@@ -74,6 +75,28 @@ template <class T>
 void Trainer<T>::prepare_numerics(std::int64_t step) {
     model_.numerics = {knobs_.residual_step, temperature(train_.schedule, knobs_.temperature, step),
                        knobs_.eps};
+}
+
+template <class T>
+void Trainer<T>::join(Communicator& ranks, OptimizerState state) {
+    ranks_ = std::make_unique<RankGradients<T>>(ranks, model_, train_.batch);
+    joined_ = true;
+    if (state == OptimizerState::InParts && ranks.size() > 1)
+        parts_ = std::make_unique<RankOptimizer<T>>(ranks, optimizer_, model_.device());
+}
+
+template <class T>
+void Trainer<T>::collect_state() {
+    if (parts_ && optimizer_.has_moments()) collected_ = parts_->collect();
+}
+
+template <class T>
+Moments<T> Trainer<T>::moments() const {
+    if (!parts_) return {optimizer_.moment1(), optimizer_.moment2()};
+    if (collected_) return *collected_;
+    if (optimizer_.has_moments()) throw LostRank("the optimizer's state of the other ranks is not here");
+    const std::size_t size = model_.table().size();
+    return {std::vector<T>(size), std::vector<T>(optimizer_.has_second() ? size : 0)};
 }
 
 template <class T>
@@ -199,11 +222,15 @@ void Trainer<T>::device_step(ThreadPool& pool) {
     T* gradient = gradients_.total().data();
     gate_clip_.apply(model_.spec().gpas.clip, clip_factor_.data(), gradient);
     optimizer_.step(numbers_.data(), clip_factor_.data(), gradient, weights(), pool);
+    if (parts_) parts_->share(weights());
     publish_weights();
 }
 
 template <class T>
 void Trainer<T>::run_step(ThreadPool& pool) {
+    // No graph: the ranks exchange between a step's calls, and a step that is tried without them has buffers
+    // of other sizes.
+    if (joined_) return device_step(pool);
     const auto here = std::this_thread::get_id();
     if (graph_ && (ran_on_ != here || !graph_->valid())) graph_.reset();
     if (!graph_ && ran_on_ == here) graph_ = model_.device().capture([&] { device_step(pool); });
@@ -227,6 +254,7 @@ void Trainer<T>::enqueue(Launched& launched, ThreadPool& pool) {
 
 template <class T>
 typename Trainer<T>::Launched Trainer<T>::launch(std::int64_t step, ThreadPool& pool) {
+    collected_.reset();
     prepare_numerics(step);
     Launched launched;
     StepNumbers& now = launched.numbers;
@@ -362,10 +390,11 @@ Outcome Trainer<T>::find_divergence(double loss_scale, ThreadPool& pool) {
 template <class T>
 TrainerState<T> Trainer<T>::save() const {
     const HostView<T> parameters = trained_weights();
+    Moments<T> of_optimizer = moments();
     return {step_,
             {parameters.begin(), parameters.end()},
-            optimizer_.moment1(),
-            optimizer_.moment2(),
+            std::move(of_optimizer.first),
+            std::move(of_optimizer.second),
             updates_,
             verdict_.state(),
             knobs_,
@@ -376,6 +405,7 @@ TrainerState<T> Trainer<T>::save() const {
 template <class T>
 void Trainer<T>::restore(const TrainerState<T>& state) {
     optimizer_.set_moments(state.moment1, state.moment2);
+    collected_.reset();
     step_ = state.step;
     model_.device().upload(weights(), state.parameters.data(), state.parameters.size() * sizeof(T));
     publish_weights();

@@ -10,6 +10,7 @@
 #include "core/train/optimizers.h"
 #include "core/train/outcome.h"
 #include "core/train/rank_gradients.h"
+#include "core/train/rank_optimizer.h"
 #include "core/train/update_norms.h"
 #include "core/train/verdict.h"
 
@@ -50,6 +51,12 @@ struct StepNumbers {
     double seconds = 0;  ///< of the step, held-out loss not included
     /// Of the step's tokens, targets and images, in order: a whole number below 2^53.
     double batch_hash = 0;
+};
+
+/// Of a trainer that makes its steps with other ranks.
+enum class OptimizerState {
+    Whole,    ///< each rank has all of it
+    InParts,  ///< each has that of a part of the weights (RankOptimizer)
 };
 
 /// The complete state between two steps as plain data: restoring it resumes bit for bit.
@@ -105,10 +112,19 @@ class Trainer {
     /// From now on a step is one of these ranks together, each of which has a trainer in the same state; they
     /// call step() together. Every number but the held-out ones, which each measures by itself, and every
     /// weight has the bits of a trainer alone. LostRank leaves the state as it was before the step.
-    /// InputError as RankGradients. `ranks` outlives the trainer.
-    void join(Communicator& ranks) {
-        ranks_ = std::make_unique<RankGradients<T>>(ranks, model_, train_.batch);
-    }
+    /// `ranks` is for the memory of its device, on which steps are then made call by call, one at a time.
+    /// On a card the bits are the same in all ranks and each time, but depend on their number.
+    ///
+    /// With the optimizer's state in parts, save() and second_moments() need collect_state(), and after a
+    /// LostRank there is no state to continue from.
+    /// Before the first step. InputError as RankGradients. `ranks` outlives the trainer.
+    void join(Communicator& ranks, OptimizerState state = OptimizerState::Whole);
+    /// Gives the first rank the whole state of the optimizer, until the next step; all ranks call it. Nothing
+    /// where it is not in parts.
+    void collect_state();
+    /// Whether save() and second_moments() are for this rank: not in others than the first, where the state
+    /// is in parts.
+    bool has_state() const { return !parts_ || parts_->leads(); }
 
     /// The first sequences of the next step's first micro-batch, at most all of them.
     Batch next_batch(int sequences) const;
@@ -160,7 +176,7 @@ class Trainer {
     void read_hidden_states(const double* squares, StepNumbers&) const;
     void prepare_numerics(std::int64_t step);
     /// Whether steps() gives the device steps before an earlier one has been read.
-    bool runs_ahead() const { return !model_.device().capabilities().host_readable; }
+    bool runs_ahead() const { return !joined_ && !model_.device().capabilities().host_readable; }
     /// The weights that the optimizer updates, in device memory.
     T* weights() { return master_.empty() ? model_.parameters().data() : master_.data(); }
     /// The batches and knobs of a step.
@@ -175,6 +191,8 @@ class Trainer {
     GradientSquares reduce_gradients(ThreadPool&);
     /// Copies the updated weights to the model.
     void publish_weights();
+    /// Of all weights.
+    Moments<T> moments() const;
     /// The first non-finite value of the last step.
     Outcome find_divergence(double loss_scale, ThreadPool&);
 
@@ -200,6 +218,9 @@ class Trainer {
     StepScratch<T> scratch_;
     Gradients<T> gradients_;
     std::unique_ptr<RankGradients<T>> ranks_;  ///< that share the step; null: this trainer alone
+    std::unique_ptr<RankOptimizer<T>> parts_;  ///< of the optimizer's state; null: it is whole
+    std::optional<Moments<T>> collected_;      ///< the whole state, where it is in parts
+    bool joined_ = false;  ///< it has ranks, also where it makes a step without them (trial_update)
     HotKnobs knobs_;
     Verdict verdict_;
     Outcome outcome_;

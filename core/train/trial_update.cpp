@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/assert.h"
 #include "core/train/trainer.h"
 
 #include <utility>
@@ -7,6 +8,7 @@ namespace normscope {
 
 template <class T>
 UpdateNorms Trainer<T>::trial_update(ThreadPool& pool) {
+    NORMSCOPE_ASSERT(!parts_, "a rank with a part of the optimizer's state cannot make an update alone");
     const TrainerState<T> before = save();
     const Outcome outcome = outcome_;
     const auto validate_every =
@@ -34,7 +36,8 @@ template <class T>
 std::optional<SecondMoments<T>> Trainer<T>::second_moments() const {
     if (!divides_by_size(train_.optimizer.kind) || updates_ == 0) return std::nullopt;
     const double root_correction = optimizer_numbers(rule_, 0, 0, updates_).root_correction2;
-    return SecondMoments<T>{optimizer_.moment1(), optimizer_.moment2(), root_correction, rule_.eps,
+    Moments<T> all = moments();
+    return SecondMoments<T>{std::move(all.first), std::move(all.second), root_correction, rule_.eps,
                             train_.optimizer.kind};
 }
 

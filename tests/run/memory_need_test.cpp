@@ -26,6 +26,49 @@ class MemoryNeedTest : public QObject {
         QCOMPARE(memory_need(recipe, 1).parameters, 8 * (1 + 1 + 1) * count);
     }
 
+    /// Of a rank: of a batch's four shards its own, of the others' gradients its part of the arena, and with
+    /// the optimizer in parts its part of the moments.
+    void ofEachRank() {
+        Recipe recipe;
+        recipe.train.batch = 64;
+        complete_and_validate(recipe);
+        const double count = static_cast<double>(ParameterTable(recipe.stack).size());
+        const auto of = [&](const RankShare& share) { return memory_need(recipe, 1, cpu_device(), share); };
+        QCOMPARE(of({1, 1, false}).parameters, 4 * (1 + 4 + 2) * count);
+        QCOMPARE(of({2, 2, false}).parameters, 4 * (1 + 2 + 2 / 2. + 2) * count);
+        QCOMPARE(of({4, 1, false}).parameters, 4 * (1 + 1 + 3 / 4. + 2) * count);
+        QCOMPARE(of({4, 1, true}).parameters, 4 * (1 + 1 + 3 / 4. + 2 / 4.) * count);
+        QCOMPARE(of({4, 1, true}).activations, of({1, 1, false}).activations);
+        QCOMPARE(memory_need(recipe, 4, cpu_device(), {2, 1, false}).activations,
+                 2 * of({1, 1, false}).activations);
+    }
+
+    /// The ranks of a machine have its memory together.
+    void ranksShareAMachine() {
+        Recipe recipe;
+        recipe.train.batch = 4;
+        complete_and_validate(recipe);
+        const double memory = static_cast<double>(cpu_device().memory().total);
+        const auto total = [&](const RankShare& share) {
+            return memory_need(recipe, 1, cpu_device(), share).total();
+        };
+        // As wide as three of four ranks may be.
+        recipe.stack.d_model = 1024;
+        while (3 * total({4, 4, false}) < memory) ++recipe.stack.depth;
+        if (4 * total({4, 4, false}) <= memory) recipe.stack.depth += 1 + recipe.stack.depth / 2;
+        require_device(recipe, 1, cpu_device(), RankShare{4, 1, false});
+        try {
+            require_device(recipe, 1, cpu_device(), RankShare{4, 4, false});
+            QFAIL("four ranks of a third");
+        } catch (const InputError& error) {
+            const QString text = error.what();
+            QVERIFY2(text.startsWith("--ranks: each of 4 ranks needs "), qPrintable(text));
+            QVERIFY2(text.contains(", with --shard-optimizer ") == (4 * total({4, 4, true}) <= memory),
+                     qPrintable(text));
+            QVERIFY2(text.endsWith(", since 4 of them share a machine"), qPrintable(text));
+        }
+    }
+
     void activationsGrowWithTheContextAndTheThreads() {
         Recipe recipe;
         recipe.train.batch = 64;

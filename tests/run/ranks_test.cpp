@@ -1,93 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ranks that train one stack together have the bits of one process.
 #include "core/run/run.h"
+#include "tests/run/rank_runs.h"
 #include "tests/run/small_run.h"
 #include "tests/support/test_main.h"
-#include "tests/support/thread_ranks.h"
 
-#include <QtTest>
 #include <chrono>
-#include <cstring>
 
 using namespace normscope;
-
-namespace {
-
-/// Sequences 0 … 6: shards of one and of two.
-Recipe recipe_of(const std::string& settings, int steps = 6) {
-    Recipe recipe = parse_recipe(R"({"format": "normscope-recipe", "version": 1, "batch": 7, "steps": )" +
-                                     std::to_string(steps) + ", " + settings + "}",
-                                 "test");
-    complete_and_validate(recipe);
-    return recipe;
-}
-
-std::string stack_of(const std::string& scheme, const std::string& more = "") {
-    return R"("stack": {"depth": 2, "d_model": 24, "heads": 2, "context": 12, "scheme": ")" + scheme + "\"" +
-           more + "}";
-}
-
-struct Trained {
-    RunData run;
-    Checkpoint last;
-};
-
-/// Until the end or until so many steps are done.
-Trained train(const Recipe& recipe, Communicator* ranks, std::int64_t until = 1 << 20,
-              const Checkpoint* from = nullptr) {
-    ThreadPool pool(1);
-    Experiment experiment(recipe, "a", "test");
-    if (ranks) experiment.join(*ranks);
-    if (from) experiment.restore(*from);
-    RunData run = experiment.header();
-    const bool leads = ranks && ranks->rank() == 0;
-    while (!experiment.ended() && experiment.steps_done() < until) {
-        // The update is tried without the other ranks.
-        if (leads && recipe.train.precision != Precision::Fp16) experiment.measure("updates", pool);
-        append(run, experiment.advance(pool));
-    }
-    return {std::move(run), experiment.checkpoint()};
-}
-
-/// What a rank that does not record trains.
-Recipe of_follower(Recipe recipe) {
-    recipe.probes.clear();
-    recipe.train.validate_every = 0;
-    return recipe;
-}
-
-std::vector<Trained> train_in_ranks(const Recipe& recipe, int size, const Checkpoint* from = nullptr) {
-    std::vector<Trained> all(static_cast<std::size_t>(size));
-    test::ThreadRanks(size).run([&](Communicator& ranks) {
-        all[static_cast<std::size_t>(ranks.rank())] =
-            train(ranks.rank() == 0 ? recipe : of_follower(recipe), &ranks, 1 << 20, from);
-    });
-    return all;
-}
-
-/// The rows of `b`, which may begin later; columns that tell time differ.
-void compare_rows(const RunData& a, const RunData& b) {
-    QVERIFY(!b.steps.step.empty());
-    const std::size_t skipped = a.steps.step.size() - b.steps.step.size();
-    for (const char* name : {"loss", "val_loss", "grad_norm", "grad_ratio", "lr", "batch_hash"}) {
-        const auto *x = a.steps.find(name), *y = b.steps.find(name);
-        QVERIFY(x && y);
-        QVERIFY2(std::memcmp(x->data() + skipped, y->data(), y->size() * sizeof(double)) == 0, name);
-    }
-    QCOMPARE(b.outcome.state, a.outcome.state);
-    QCOMPARE(b.outcome.text, a.outcome.text);
-}
-
-void compare_state(const Checkpoint& a, const Checkpoint& b) {
-    QCOMPARE(a.step, b.step);
-    QVERIFY(a.params == b.params);
-    QVERIFY(a.moment1 == b.moment1);
-    QVERIFY(a.moment2 == b.moment2);
-    QVERIFY(a.integers == b.integers);
-    QCOMPARE(a.scalars.size(), b.scalars.size());
-}
-
-}  // namespace
+using namespace normscope::rank_runs;
 
 class RanksTest : public QObject {
     Q_OBJECT
@@ -120,6 +41,40 @@ class RanksTest : public QObject {
             const std::vector<Trained> all = train_in_ranks(recipe, size);
             compare_rows(alone.run, all[0].run);
             for (const Trained& rank : all) compare_state(alone.last, rank.last);
+            const Trained in_parts =
+                train_in_ranks(recipe, size, nullptr, nullptr, OptimizerState::InParts)[0];
+            compare_rows(alone.run, in_parts.run);
+            compare_state(alone.last, in_parts.last);
+            const auto &x = alone.run.probes.at("updates"), &y = in_parts.run.probes.at("updates");
+            QCOMPARE(y.size(), x.size());
+            for (std::size_t i = 0; i < x.size(); ++i) compare_arrays(x[i], y[i]);
+        }
+    }
+
+    /// The state of the optimizer is in parts, of which the first rank's is neither the first step's nor all.
+    void eachRankHasAPartOfTheOptimizersState() {
+        for (const char* kind : {"adamw", "muon", "sgd"}) {
+            const Recipe recipe =
+                recipe_of("\"optimizer\": {\"kind\": \"" + std::string(kind) + "\"}, " + stack_of("pre"));
+            const ParameterTable table(recipe.stack);
+            const Optimizer<float> whole(table, recipe.train.optimizer.kind);
+            for (int parts : {1, 2, 4, 9}) {
+                std::size_t begin = 0, sum = 0;
+                for (const std::size_t end : whole.part_ends(parts)) {
+                    QVERIFY(end >= begin);
+                    Optimizer<float> part(table, recipe.train.optimizer.kind);
+                    part.restrict_to(begin, end);
+                    sum += part.moment1().size();
+                    begin = end;
+                }
+                QCOMPARE(begin, table.size());
+                QCOMPARE(sum, table.size());
+                if (parts == 2) {  // about equal
+                    const double share =
+                        static_cast<double>(whole.part_ends(2)[0]) / static_cast<double>(table.size());
+                    QVERIFY2(share > 0.3 && share < 0.7, qPrintable(QString::number(share)));
+                }
+            }
         }
     }
 
@@ -128,7 +83,7 @@ class RanksTest : public QObject {
         const Recipe recipe = recipe_of(stack_of("peri"), 8);
         const Trained alone = train(recipe, nullptr);
         Checkpoint at_five;
-        test::ThreadRanks(4).run([&](Communicator& ranks) {
+        test::ThreadRanks(4).run([&](HostCommunicator& ranks) {
             const Trained made = train(recipe, &ranks, 5);
             if (ranks.rank() == 0) at_five = made.last;
         });
@@ -136,6 +91,16 @@ class RanksTest : public QObject {
         const std::vector<Trained> two = train_in_ranks(recipe, 2, &at_five);
         compare_rows(alone.run, two[0].run);
         compare_state(alone.last, two[1].last);
+        // The same with the state of the optimizer in parts, before and after.
+        Checkpoint of_parts;
+        test::ThreadRanks(4).run([&](HostCommunicator& ranks) {
+            Trained made = train(recipe, &ranks, 5, nullptr, cpu_device(), OptimizerState::InParts);
+            if (ranks.rank() == 0) of_parts = std::move(made.last);
+        });
+        compare_state(at_five, of_parts);
+        const Trained parts = train_in_ranks(recipe, 3, &of_parts, nullptr, OptimizerState::InParts)[0];
+        compare_rows(alone.run, parts.run);
+        compare_state(alone.last, parts.last);
     }
 
     /// A rank is lost in a step: the run is as before that step, where ε had been raised for it too, and is
@@ -150,7 +115,7 @@ class RanksTest : public QObject {
         QVERIFY(raised_eps(four.last) != raised_eps(three.last));  // it is raised before that step
         test::MemorySink sink;
         bool lost = false;
-        test::ThreadRanks(3).run([&](Communicator& ranks) {
+        test::ThreadRanks(3).run([&](HostCommunicator& ranks) {
             if (ranks.rank() == 1) {  // is lost
                 train(recipe, &ranks, 3);
                 return;
@@ -179,6 +144,57 @@ class RanksTest : public QObject {
         QCOMPARE(sink.all.outcome->state, RunState::Interrupted);
         compare_state(three.last, *sink.last);
         QCOMPARE(raised_eps(*sink.last), raised_eps(three.last));
+        const Trained resumed = train(recipe, nullptr, 1 << 20, sink.last.get());
+        compare_rows(whole.run, resumed.run);
+        compare_state(whole.last, resumed.last);
+    }
+
+    /// A rank is lost with its part of the optimizer's state: the run is interrupted, and what was saved
+    /// before is what continues.
+    void aLostPartLeavesTheLastCheckpoint() {
+        const Recipe recipe = recipe_of(stack_of("pre"), 6);
+        const Trained whole = train(recipe, nullptr), two = train(recipe, nullptr, 2);
+        test::MemorySink sink;
+        bool lost = false;
+        test::ThreadRanks(3).run([&](HostCommunicator& ranks) {
+            if (ranks.rank() > 0) {
+                ThreadPool pool(1);
+                Experiment experiment(recipe, "a", "test");
+                experiment.join(ranks, OptimizerState::InParts);
+                try {
+                    while (experiment.steps_done() < (ranks.rank() == 1 ? 3 : 6)) {
+                        experiment.advance(pool);
+                        if (experiment.steps_done() == 2) experiment.collect_state();
+                    }
+                } catch (const LostRank&) {
+                }
+                return;
+            }
+            ThreadPool pool(1);
+            auto experiment = std::make_unique<Experiment>(recipe, "a", "test");
+            experiment->join(ranks, OptimizerState::InParts);
+            RunStart start;
+            start.asked_for_checkpoints = true;
+            Run run(std::move(experiment), std::move(start), sink, std::chrono::hours(0));
+            run.begin();
+            try {
+                while (!run.ended()) {
+                    run.advance(pool);
+                    if (run.experiment().steps_done() == 1) QVERIFY(run.checkpoint_due());
+                    if (run.experiment().steps_done() == 2) run.save();
+                }
+            } catch (const LostRank&) {
+                lost = !run.ended();
+                try {
+                    run.interrupt("a rank was lost", "a rank was lost");
+                } catch (const LostRank&) {
+                }
+            }
+        });
+        QVERIFY(lost);
+        QCOMPARE(sink.all.outcome->state, RunState::Interrupted);
+        QCOMPARE(sink.checkpoints, std::vector<std::int64_t>{2});  // where it was asked for
+        compare_state(two.last, *sink.last);
         const Trained resumed = train(recipe, nullptr, 1 << 20, sink.last.get());
         compare_rows(whole.run, resumed.run);
         compare_state(whole.last, resumed.last);

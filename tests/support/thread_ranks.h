@@ -24,7 +24,7 @@ class ThreadRanks {
     }
 
     /// Calls `work` in a thread for each rank; rethrows the first exception in the order of the ranks.
-    void run(const std::function<void(Communicator&)>& work) {
+    void run(const std::function<void(HostCommunicator&)>& work) {
         std::vector<std::exception_ptr> errors(ranks_.size());
         std::vector<std::thread> threads;
         for (std::size_t r = 0; r < ranks_.size(); ++r)
@@ -44,7 +44,7 @@ class ThreadRanks {
     }
 
   private:
-    class Rank final : public Communicator {
+    class Rank final : public HostCommunicator {
       public:
         Rank(ThreadRanks& all, int rank) : all_(all), rank_(rank) {}
         int rank() const override { return rank_; }
@@ -75,6 +75,17 @@ class ThreadRanks {
                 }
             }
             all_.meet();
+        }
+        int local_rank() const override { return rank_; }
+        int local_size() const override { return size(); }
+        void wait_for(const std::function<bool()>& done, std::size_t) override {
+            while (!done()) {
+                {
+                    const std::lock_guard lock(all_.mutex_);
+                    if (all_.ended_) throw LostRank("a rank has ended");
+                }
+                std::this_thread::yield();
+            }
         }
         [[noreturn]] void abort(int) noexcept override { std::terminate(); }
 

@@ -2,7 +2,10 @@
 #include "app/cli/training/rank_group.h"
 
 #include "app/cli/stop.h"
+#include "core/backend/devices/devices.h"
+#include "core/backend/plugin/load_cuda.h"
 #include "core/backend/plugin/load_mpi.h"
+#include "core/backend/plugin/load_nccl.h"
 
 #include <algorithm>
 #include <array>
@@ -27,16 +30,53 @@ struct OfRank {
 
 }  // namespace
 
-RankGroup::RankGroup(const std::string& word) {
+RankGroup::RankGroup(const std::string& word, bool shards_optimizer) : shards_optimizer_(shards_optimizer) {
+    if (shards_optimizer && word.empty())
+        throw InputError("--shard-optimizer", "there is one process", "with --ranks");
     if (word != "mpi") return;
     ranks_ = &open_mpi(stop_wanted);
     rank_ = ranks_->rank();
 }
 
-bool RankGroup::any(bool mine) {
+std::string RankGroup::backend(const std::string& word) const {
+    if (alone()) return word;
+    if (word == "auto") return "cpu";
+    if (word != "cuda") return word;
+    const int card = ranks_->local_rank() % std::max(1, cuda_cards().count);
+    return card == 0 ? word : word + ":" + std::to_string(card);
+}
+
+Communicator* RankGroup::communicator(const std::string& word) {
+    if (alone() || device_named(word).capabilities().host_readable) return ranks_;
+    const std::size_t number = word.find(':');
+    cards_ = &open_nccl(*ranks_, number == std::string::npos ? 0 : std::stoi(word.substr(number + 1)));
+    return cards_;
+}
+
+void RankGroup::connect() {
+    if (!cards_) return;
+    try {
+        cards_->connect();
+    } catch (const InputError&) {
+        cards_ = nullptr;
+        close();
+        throw;
+    }
+}
+
+RankShare RankGroup::share() const {
+    if (alone()) return {};
+    return {ranks_->size(), ranks_->local_size(), shards_optimizer_ && ranks_->size() > 1};
+}
+
+RankGroup::Wanted RankGroup::agree(const Wanted& mine) {
     if (!ranks_) return mine;
-    const auto all = gathered<std::int32_t>(*ranks_, mine);
-    return std::any_of(all.begin(), all.end(), [](std::int32_t one) { return one != 0; });
+    Wanted any;
+    for (const std::int32_t one : gathered<std::int32_t>(*ranks_, mine.stops + 2 * mine.checkpoint)) {
+        any.stops |= (one & 1) != 0;
+        any.checkpoint |= (one & 2) != 0;
+    }
+    return any;
 }
 
 void RankGroup::prepare(const std::function<std::string()>& prepare) {
@@ -70,6 +110,8 @@ void RankGroup::prepare(const std::function<std::string()>& prepare) {
 }
 
 void RankGroup::close() {
+    if (cards_) cards_->close();
+    cards_ = nullptr;
     if (ranks_) close_mpi();
     ranks_ = nullptr;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/ranks/communicator.h"
+#include "core/run/memory_need.h"
 
 #include <functional>
 #include <string>
@@ -13,19 +14,35 @@ namespace normscope::app {
 class RankGroup {
   public:
     /// "": alone; "mpi": those of an MPI launcher. InputError where there is no such plug-in.
-    explicit RankGroup(const std::string& word);
+    RankGroup(const std::string& word, bool shards_optimizer);
     RankGroup(const RankGroup&) = delete;
     RankGroup& operator=(const RankGroup&) = delete;
 
-    /// Null: alone.
-    Communicator* communicator() const { return ranks_; }
+    bool alone() const { return !ranks_; }
+    /// The word of this rank's device, for that of --backend: `auto` is the CPU, and the ranks of a machine
+    /// have its cards in turn.
+    std::string backend(const std::string& word) const;
+    /// These ranks for the memory of this rank's device (backend()); null: alone. InputError where it is a
+    /// card and there is no plug-in for that.
+    Communicator* communicator(const std::string& device);
+    /// All ranks, after the communicator was made: InputError, in all, where they cannot work together.
+    void connect();
     /// Whether this is the rank that records and reports.
     bool leads() const { return rank_ == 0; }
     /// "rank 3: "; empty for the one that leads.
     std::string name() const { return leads() ? "" : "rank " + std::to_string(rank_) + ": "; }
 
+    RankShare share() const;
+    /// Whether each rank has a part of the optimizer's state: then all take part in a checkpoint.
+    bool shards_optimizer() const { return share().optimizer_in_parts; }
+
     /// Whether it holds for any rank.
-    bool any(bool mine);
+    bool any(bool mine) { return agree({mine, false}).stops; }
+    /// What ranks want after a step: each for itself, and any of them.
+    struct Wanted {
+        bool stops = false, checkpoint = false;
+    };
+    Wanted agree(const Wanted& mine);
     /// Prepares each rank; prepare() returns what must be the same in all, in words. Where a rank throws an
     /// exception, all of them close() and do: InputError or SystemError as it was, with the rank's number
     /// where it is not the first. So they do where the words differ.
@@ -36,8 +53,10 @@ class RankGroup {
     [[noreturn]] void abort(int code);
 
   private:
-    Communicator* ranks_ = nullptr;
+    HostCommunicator* ranks_ = nullptr;
+    CardCommunicator* cards_ = nullptr;  ///< of a rank that has one
     int rank_ = 0;
+    bool shards_optimizer_ = false;
 };
 
 }  // namespace normscope::app

@@ -16,6 +16,7 @@
 #include "core/run/probe_steps.h"
 #include "core/run/probes_preset.h"
 #include "core/run/recording.h"
+#include "core/run/watched_step.h"
 #include "core/run/watchpoints.h"
 #include "core/session/named_arrays.h"
 #include "core/session/session.h"
@@ -119,7 +120,12 @@ void drive(Run& run, ThreadPool& pool, RankGroup& ranks, const std::function<std
             run.advance(pool, run.experiment().steps_a_call());
             const std::string at_watch = watched();
             const bool stops = stop_wanted();
-            if (!ranks.any(stops || !at_watch.empty())) continue;
+            const RankGroup::Wanted wanted =
+                ranks.agree({stops || !at_watch.empty(), ranks.shards_optimizer() && run.checkpoint_due()});
+            if (!wanted.stops) {
+                if (wanted.checkpoint && !run.ended()) run.save();
+                continue;
+            }
             const std::string why = stops              ? stopped_by()
                                     : at_watch.empty() ? "stopped by another rank"
                                                        : "watch: " + at_watch;
@@ -175,19 +181,24 @@ Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ra
         progress.note(options.out + ": no checkpoint to resume from, starting at step 0");
 
     made.pool = std::make_unique<ThreadPool>(options.threads);
-    Device& device =
-        device_named(ranks.communicator() && options.backend == "auto" ? "cpu" : options.backend);
-    require_device(recipe, made.pool->threads(), device);
+    const std::string backend = ranks.backend(options.backend);
+    Device& device = device_named(backend);
+    require_device(recipe, made.pool->threads(), device, ranks.share());
     if (!leads) {
-        recipe.probes.clear();
+        // It takes part where the first measures an update with the state of all.
+        std::erase_if(recipe.probes, [&](const ProbePlan& plan) {
+            return !ranks.shards_optimizer() || plan.id != kUpdatesProbe;
+        });
         recipe.watch.clear();
         recipe.train.validate_every = recipe.train.checkpoint_every = 0;
     }
     made.experiment =
         std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus), device);
     Experiment& built = *made.experiment;
-    if (ranks.communicator()) built.join(*ranks.communicator());
+    if (Communicator* const together = ranks.communicator(backend))
+        built.join(*together, ranks.shards_optimizer() ? OptimizerState::InParts : OptimizerState::Whole);
     RunStart& start = made.start;
+    start.asked_for_checkpoints = ranks.shards_optimizer();
     if (resumes) {
         start.checkpoint = std::make_shared<const Checkpoint>(std::move(*resumed->checkpoint));
         start.events.push_back({start.checkpoint->step, "resume",
@@ -210,12 +221,14 @@ Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ra
 }
 
 /// What the ranks of a run have in common.
-std::string common_words(const Prepared& made) {
+std::string common_words(const Prepared& made, bool parts) {
     const Resumption* const resumed = made.resumed ? &*made.resumed : nullptr;
     const std::string from = made.start.checkpoint       ? std::to_string(made.start.checkpoint->step)
                              : resumed && resumed->ended ? "ended"
                                                          : "new";
-    return std::string(NORMSCOPE_VERSION) + " " + from + " " + made.recipe;
+    const bool on_cpu = !made.experiment || made.experiment->device().capabilities().host_readable;
+    return std::string(NORMSCOPE_VERSION) + (on_cpu ? " cpu " : " card ") + (parts ? "in parts " : "") +
+           from + " " + made.recipe;
 }
 
 /// A run that had ended: what it has is printed, in the form of a session.
@@ -237,7 +250,12 @@ int follow(const TrainOptions& options, const Prepared& made, RankGroup& ranks) 
     for (bool ended = false; !ended;) {
         if (has_steps) experiment.advance(*made.pool, experiment.steps_a_call());
         ended = !has_steps || experiment.ended();
-        if (ranks.any(stop_wanted()) && !ended) return kInterrupted;
+        // The first rank saves at the end, where one of them stops, and where it is due.
+        if (ended) experiment.collect_state();
+        const RankGroup::Wanted wanted = ranks.agree({stop_wanted(), false});
+        if (ended) break;
+        if (wanted.stops || wanted.checkpoint) experiment.collect_state();
+        if (wanted.stops) return kInterrupted;
     }
     return exit_code(experiment.outcome().state, options);
 }
@@ -275,7 +293,8 @@ int lead(const TrainOptions& options, Progress& progress, Prepared made, RankGro
     if (outcome.state == RunState::Interrupted) {
         progress.end(outcome, experiment.steps_done(), options.out, result_of(options, outcome));
         print_error(options.out + ": " + (lost ? outcome.text + ", " : "") + "interrupted at step " +
-                    std::to_string(outcome.step) + ", --resume continues");
+                    std::to_string(outcome.step) + ", --resume continues" +
+                    (lost && ranks.shards_optimizer() ? " from the last checkpoint" : ""));
         if (lost) ranks.abort(kInterrupted);
         return kInterrupted;
     }
@@ -291,7 +310,7 @@ int train(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
     Prepared made;
     ranks.prepare([&] {
         made = prepared(options, progress, ranks);
-        return common_words(made);
+        return common_words(made, ranks.shards_optimizer());
     });
     if (!made.experiment) {
         if (ranks.leads()) return show_ended(options, progress, *made.resumed);
@@ -304,6 +323,7 @@ int train(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
         print_error(options.out + ": " + stopped_by() + " before a step was made; the same command resumes");
         return kInterrupted;
     }
+    ranks.connect();
     return ranks.leads() ? lead(options, progress, std::move(made), ranks) : follow(options, made, ranks);
 }
 
@@ -321,7 +341,7 @@ int train_in_ranks(const TrainOptions& options, Progress& progress, RankGroup& r
         return code;
     } catch (const std::exception& error) {
         const int code = dynamic_cast<const InputError*>(&error) ? kWrongInput : kFailed;
-        if (!ranks.communicator()) {  // all have it, and one reports it
+        if (ranks.alone()) {  // all have it, and one reports it
             if (ranks.leads()) throw;
             return code;
         }
@@ -342,10 +362,9 @@ int run_train(const TrainOptions& options) {
     stop_after(options.max_seconds);
     Progress progress(options.json, options.report_every);
     try {
-        RankGroup ranks(options.ranks);
+        RankGroup ranks(options.ranks, options.shard_optimizer);
         if (!ranks.leads()) progress.mute();
-        return ranks.communicator() ? train_in_ranks(options, progress, ranks)
-                                    : train(options, progress, ranks);
+        return ranks.alone() ? train(options, progress, ranks) : train_in_ranks(options, progress, ranks);
     } catch (const InputError&) {
         throw;  // nothing ran: exit code 2 and one line
     } catch (const std::exception& error) {

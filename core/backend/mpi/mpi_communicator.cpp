@@ -103,7 +103,24 @@ void MpiCommunicator::throw_if_lost() const {
             throw LostRank("rank " + std::to_string(r) + " of " + std::to_string(size_) + " was lost");
 }
 
+int MpiCommunicator::local_ranks(int below) const {
+    const std::uint64_t here = peers_[static_cast<std::size_t>(rank_)].machine;
+    if (here == 0) return 0;
+    return static_cast<int>(std::count_if(peers_.begin(), peers_.begin() + below,
+                                          [&](const Peer& peer) { return peer.machine == here; }));
+}
+
 void MpiCommunicator::wait(MPI_Request request, std::size_t bytes) {
+    wait_for(
+        [&] {
+            int done = 0;
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            return done != 0;
+        },
+        bytes);
+}
+
+void MpiCommunicator::wait_for(const std::function<bool()>& done, std::size_t bytes) {
     const auto begin = Clock::now();
     // MPI moves data in its calls: while this rank pauses, nothing moves. So long as moving the data may
     // take, there are no pauses.
@@ -111,10 +128,7 @@ void MpiCommunicator::wait(MPI_Request request, std::size_t bytes) {
     auto looked = begin;
     std::optional<Clock::time_point> stopping;
     auto pause = std::chrono::duration_cast<Clock::duration>(kShortest);
-    int done = 0;
-    for (;;) {
-        check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-        if (done) break;
+    while (!done()) {
         const auto now = Clock::now();
         if (now < moving) {
             sched_yield();

@@ -13,7 +13,7 @@ namespace {
 std::unique_ptr<MpiCommunicator> world;
 std::string failure;
 
-Communicator* open(bool (*stop_wanted)()) {
+HostCommunicator* open(bool (*stop_wanted)()) {
     try {
         int thread_support = 0;
         if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &thread_support) != MPI_SUCCESS)

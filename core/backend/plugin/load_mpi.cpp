@@ -26,9 +26,9 @@ const MpiPlugin& mpi_plugin() {
 
 }  // namespace
 
-Communicator& open_mpi(bool (*stop_wanted)()) {
+HostCommunicator& open_mpi(bool (*stop_wanted)()) {
     const MpiPlugin& plugin = mpi_plugin();
-    Communicator* const ranks = plugin.open(stop_wanted);
+    HostCommunicator* const ranks = plugin.open(stop_wanted);
     if (!ranks) throw SystemError(std::string("MPI: ") + plugin.last_error());
     return *ranks;
 }
