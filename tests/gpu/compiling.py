@@ -23,6 +23,8 @@ HOST = ["launch/check.cpp", "gpu/cublas_lt.cpp", "gpu/caching_allocator.cpp", "g
 REFERENCE = ["core/backend/cuda/ops/cuda_ops_double.cpp", "core/backend/grid/emulator.cpp", "core/backend/grid/fiber.cpp",
              "core/backend/grid/memory.cpp", "core/backend/grid/tensor_core.cpp", "core/backend/plugin/load_cuda.cpp",
              "core/backend/plugin/open_plugin.cpp", "tests/gpu/operations.cpp"]
+ONE_RANK = ["core/backend/nccl/nccl_communicator.cpp", "core/backend/nccl/nccl_functions.cpp",
+            "core/backend/cuda/launch/check.cpp", "tests/gpu/one_rank.cpp"]
 
 
 class Failed(Exception):
@@ -45,17 +47,18 @@ def package_folders(name):
 
 
 def headers(nvcc):
-    """Folders in front of all others: that of nvcc, then those of Python packages, where cublasLt.h often is."""
+    """Folders in front of all others: that of nvcc, then those of Python packages, where cublasLt.h and nccl.h often are."""
     own = pathlib.Path(nvcc).resolve().parents[1] / "include"
     found = [str(own), *package_folders("include")]
-    return [f for f in found if any((pathlib.Path(f) / h).exists() for h in ("cublasLt.h", "cuda_runtime.h"))]
+    return [f for f in found if any((pathlib.Path(f) / h).exists() for h in ("cublasLt.h", "cuda_runtime.h", "nccl.h"))]
 
 
 def library_path():
-    """For LD_LIBRARY_PATH: the machine's own folders first, then where cuBLASLt and CUPTI are found."""
+    """For LD_LIBRARY_PATH: the machine's own folders first, then where cuBLASLt, CUPTI and NCCL are found."""
     given = [f for f in os.environ.get("LD_LIBRARY_PATH", "").split(":") if f]
     folders = ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64", *package_folders("lib")]
-    found = [f for f in folders for name in ("libcublasLt", "libcupti") if list(pathlib.Path(f).glob(name + ".so.1*"))]
+    names = ("libcublasLt.so.1*", "libcupti.so.1*", "libnccl.so.2")
+    found = [f for f in folders for name in names if list(pathlib.Path(f).glob(name))]
     return ":".join([*given, *dict.fromkeys(f for f in found if f not in given)])
 
 
@@ -116,17 +119,34 @@ def launches_command(folder, nvcc, architectures):
     return [nvcc, "-std=c++20", "-O3", *code, "-o", str(folder / "launches"), str(ROOT / "tests/gpu/launches.cu")]
 
 
+def one_rank_commands(folder, nvcc):
+    include = headers(nvcc)
+    if not any((pathlib.Path(f) / "nccl.h").exists() for f in [*include, "/usr/include", "/usr/local/include"]):
+        raise Failed("no nccl.h")
+    commands, objects = [], []
+    for source in ONE_RANK:
+        objects.append(str(folder / f"rank_{pathlib.Path(source).stem}.o"))
+        commands.append(["g++", "-std=c++20", "-O2", "-Wall", "-Wextra", f"-I{ROOT}", *(w for f in include for w in ("-isystem", f)),
+                         "-c", str(ROOT / source), "-o", objects[-1]])
+    return commands, [nvcc, "-cudart", "static", "-o", str(folder / "one_rank"), *objects, "-ldl"]
+
+
 def compiled(folder, architectures, deadline):
-    """(errors, warnings): errors by the file that is then missing, libnormscope_cuda.so, operations or launches."""
+    """(errors, skipped, warnings): errors, and what this machine has nothing for, by the file that is then missing:
+    libnormscope_cuda.so, operations, launches or one_rank."""
     folder.mkdir(parents=True, exist_ok=True)
-    errors, said = {}, []
+    errors, skipped, said = {}, {}, []
     groups = {"operations": program_commands(folder)}
     nvcc = tool("nvcc")
     if nvcc:
         groups["libnormscope_cuda.so"] = plugin_commands(folder, nvcc, architectures)
         groups["launches"] = ([], launches_command(folder, nvcc, architectures))
+        try:
+            groups["one_rank"] = one_rank_commands(folder, nvcc)
+        except Failed as error:
+            skipped["one_rank"] = str(error)
     else:
-        errors["libnormscope_cuda.so"] = errors["launches"] = "no nvcc on the PATH or in /usr/local/cuda/bin"
+        errors["libnormscope_cuda.so"] = errors["launches"] = errors["one_rank"] = "no nvcc on the PATH or in /usr/local/cuda/bin"
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         # The kernels take longest: they begin first.
         for name in sorted(groups, key="libnormscope_cuda.so".__ne__):
@@ -138,4 +158,4 @@ def compiled(folder, architectures, deadline):
             except Failed as error:
                 errors[name] = str(error)
     warnings = [line for text in said for line in text.splitlines() if re.search(r"\bwarning\b", line)]
-    return errors, warnings
+    return errors, skipped, warnings

@@ -52,7 +52,7 @@ def kernel_rows(rows):
         f"| {r['step']} | {r['kernel']} | {r['calls']:.4g} | {r['us']:,.1f} |" for r in rows]
 
 
-ROWS = {"check": check_rows, "time": time_rows, "launches": time_rows, "steps": steps_rows, "resume": steps_rows,
+ROWS = {"check": check_rows, "time": time_rows, "launches": time_rows, "nccl": time_rows, "steps": steps_rows, "resume": steps_rows,
         "bench": bench_rows, "probes": bench_rows, "torch": torch_rows, "kernels": kernel_rows}
 
 
