@@ -59,7 +59,7 @@ Lab::Lab(Options options, QObject* parent)
           options.outline_above)),
       recordings_(std::make_unique<Recordings>(*state_, *edits_)),
       following_(std::make_unique<Following>(*state_)),
-      sweeps_(std::make_unique<SweepRunner>(callsIn(state_->io()))) {
+      sweeps_(std::make_unique<SweepRunner>(callsIn(state_->io()), *state_->engine(), state_->deliver())) {
     connectState();
     devices_->find();
     state_->now.runs = defaultRuns();

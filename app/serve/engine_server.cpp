@@ -53,6 +53,10 @@ EngineServer::EngineServer(qintptr listening, const std::string& folder, int thr
     : QObject(parent),
       recorder_("files", folder),
       engine_("engine", threads),
+      sweeps_("sweeps", folder + "/sweeps", threads,
+              FileCalls([recorder = recorder_.get()](const std::function<void()>& work) {
+                  callAndWait(recorder, [&work] { work(); });
+              })),
       channel_([this](const std::string& message) {
           try {
               take(ask_of(message));
@@ -68,6 +72,8 @@ EngineServer::EngineServer(qintptr listening, const std::string& folder, int thr
 }
 
 EngineServer::~EngineServer() {
+    sweeps_->stopAll();
+    sweeps_.drain();
     engine_->shutDown();
     engine_->stop();
     engine_.drain();
@@ -87,6 +93,8 @@ void EngineServer::relayReplies() {
             });
     connect(recorder_.get(), &RecordingWorker::followed, this,
             [this](const FollowReplyPtr& reply) { send(reply::Followed{*reply}); });
+    connect(sweeps_.get(), &SweepTrainer::replied, this,
+            [this](const SweepReplyPtr& reply) { send(reply::Swept{*reply}); });
     connect(engine, &Engine::frameReady, this, &EngineServer::sendFrame);
     connect(engine, &Engine::devicesFound, this, [this](const DevicesPtr& devices) {
         reply::Devices found{*devices};
@@ -162,6 +170,7 @@ void EngineServer::read() {
 void EngineServer::beat() {
     channel_.beat();
     const auto now = Clock::now();
+    if (sweeps_->busy()) active_ = now;
     if (window_ && now - received_at_ > kWindowSilence) disconnectWindow();
     if (finished_ && (!window_ || channel_.waiting() == 0 || now - active_ > kLastReplies)) Q_EMIT ended();
     if (!window_ && !finishing_ && now - active_ > kAlone) finish();
@@ -215,6 +224,8 @@ void EngineServer::take(const ask::Any& message) {
                     [recorder = recorder_.get(), request = asked.request] { recorder->follow(request); },
                     Qt::QueuedConnection);
             },
+            [&](const ask::Sweep& asked) { sweeps_->start(asked.request); },
+            [&](const ask::StopSweep& asked) { sweeps_->stop(asked.token); },
             [&](const ask::FrameShown&) { engine.frameShown(0); },
             [&](const ask::Finish&) { finish(); },
         },
@@ -239,6 +250,7 @@ void EngineServer::sendFrame(const FramePtr& frame) {
 void EngineServer::finish() {
     if (std::exchange(finishing_, true)) return;
     engine_->stop();
+    sweeps_->stopAll();
     QMetaObject::invokeMethod(
         engine_.get(),
         [this] {

@@ -5,6 +5,7 @@
 #include "app/lab/engine/worker_thread.h"
 #include "app/lab/remote/channel.h"
 #include "app/lab/remote/messages.h"
+#include "app/serve/sweep_trainer.h"
 #include "core/run/live_recordings.h"
 
 #include <QLocalServer>
@@ -47,7 +48,8 @@ class RecordingWorker : public QObject {
 class EngineServer : public QObject {
     Q_OBJECT
   public:
-    /// `listening`: the descriptor of a socket that listens. Runs are recorded in `folder`.
+    /// `listening`: the descriptor of a socket that listens. Runs are recorded in `folder`, sweeps in its
+    /// folder "sweeps".
     EngineServer(qintptr listening, const std::string& folder, int threads, QObject* parent = nullptr);
     ~EngineServer() override;
 
@@ -71,9 +73,10 @@ class EngineServer : public QObject {
     std::vector<RunPlan> withWeights(std::vector<RunPlan> runs,
                                      const std::vector<std::uint64_t>& numbers) const;
 
-    // Destroyed in reverse order: the engine first, whose last data is still recorded.
+    // Destroyed in reverse order: the engine and the sweeps first, whose last data is still recorded.
     WorkerThread<RecordingWorker> recorder_;
     WorkerThread<EngineWorker> engine_;
+    WorkerThread<SweepTrainer> sweeps_;
     QLocalServer server_;
     QPointer<QLocalSocket> window_;
     Channel channel_;

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/run/complete.h"
 #include "core/run/memory_need.h"
+#include "core/sweep/results_writer.h"
 #include "core/sweep/sweep_choice.h"
 #include "core/sweep/sweep_folder.h"
 
@@ -56,7 +57,9 @@ class Sweep {
           watcher_(watcher),
           runs_(expand_sweep(spec)),
           operations_(require_valid(spec, runs_, corpora_)),
-          folder_(options.folder, spec) {
+          folder_(options.folder, spec),
+          results_(folder_, spec, runs_, options.timed),
+          rows_(results_.rows) {
         if (options_.shard.count > 1 && !spec.choice.keys.empty())
             throw InputError("--shard", "a sweep that chooses values is trained as a whole", "1/1");
         if (!options_.files)
@@ -71,7 +74,7 @@ class Sweep {
             watcher_.note(folder_.path() +
                           ": its file system has no locks; use the folder in one process at a time");
         find_ended();
-        write_results();
+        write_first_results();
         watcher_.begun(count());
         begun_ = Clock::now();
         const int threads = ThreadPool(options_.threads).threads();
@@ -83,7 +86,7 @@ class Sweep {
             workers.emplace_back(
                 [this, threads, &device = lane ? *lane : device_] { work(threads, device); });
         for (std::thread& worker : workers) worker.join();
-        if (unwritten_ && !error_) write_results();
+        if (results_.waiting() && !error_) results_.write();
         if (error_) std::rethrow_exception(error_);
         SweepEnd end{stopped_, count(), {}};
         for (const auto& [index, row] : rows_) end.rows.push_back(row);
@@ -101,6 +104,8 @@ class Sweep {
             stored_ = std::move(corpus);  // shared by the next one
             if (row) rows_.emplace(run.index, std::move(*row));
         }
+        for (const SweepRow& row : options_.known)
+            if (row.run < runs_.size()) rows_.emplace(row.run, row);  // where this folder has none
         for (const SweepRun& run : runs_)
             if (options_.shard.has(run.index) && (!choosing() || chooses(spec_, run))) want(run);
         if (!choosing()) return;
@@ -188,26 +193,10 @@ class Sweep {
         return count;
     }
 
-    /// Of many runs that take milliseconds the table would take most of the time if each of them wrote it:
-    /// here at most one part in 20. The last one is always written.
-    void write_results_in_time() {
-        if (Clock::now() - written_ < 20 * writing_ && earlier_ + done_ < total_) {
-            unwritten_ = true;
-            return;
-        }
-        const Clock::time_point begun = Clock::now();
-        write_results();
-        written_ = Clock::now();
-        writing_ = written_ - begun;
-    }
-
-    void write_results() {
-        unwritten_ = false;
-        std::vector<SweepRow> rows;
-        for (const auto& [index, row] : rows_) rows.push_back(row);
+    /// With what earlier calls have left.
+    void write_first_results() {
         const bool was_there = text_of_file(folder_.path() + "/results.csv").has_value();
-        const bool changed = folder_.write_results(results_csv(spec_, runs_, rows, options_.timed));
-        if (changed && was_there && total_ > 0 && done_ == 0)
+        if (results_.write() && was_there && total_ > 0)
             watcher_.note(folder_.path() + "/results.csv: written again from the recordings");
     }
 
@@ -281,7 +270,7 @@ class Sweep {
         left_ -= operations_[run.index];
         made_ += operations_[run.index];
         const SweepRow& kept = rows_[run.index] = std::move(row);
-        write_results_in_time();
+        results_.write_in_time(earlier_ + done_ >= total_);
         watcher_.ended(run, kept, end.outcome, count());
         take_choices();
     }
@@ -300,16 +289,15 @@ class Sweep {
     std::condition_variable fits_;
     std::shared_ptr<const Corpus> stored_;
     std::vector<const SweepRun*> pending_;
-    std::map<std::size_t, SweepRow> rows_;
+    ResultsWriter results_;
+    std::map<std::size_t, SweepRow>& rows_;  ///< of these
     std::size_t total_ = 0, earlier_ = 0, done_ = 0;
     int taken_ = 0;               ///< runs in training
     bool chosen_ = false;         ///< take_choices() is done
     double left_ = 0, made_ = 0;  ///< operations
     double expected_ = 0;         ///< of left_, until chosen_
     double promised_ = 0;         ///< bytes of the runs in progress
-    Clock::time_point begun_{}, written_{};
-    Clock::duration writing_{};  ///< the last writing of results.csv took
-    bool unwritten_ = false;     ///< rows since then
+    Clock::time_point begun_{};
     std::exception_ptr error_;
     std::atomic<bool> stopped_ = false, broken_ = false;
     std::atomic<int> running_ = 0;

@@ -25,6 +25,8 @@ struct SweepOptions {
     int threads = 0;            ///< of all jobs together; 0: one per core
     bool timed = true;          ///< false: the column `seconds` is empty
     bool keep_weights = false;  ///< each session keeps its run's last checkpoint
+    /// Of runs that have ended, and whose recordings are elsewhere: they are not trained again.
+    std::vector<SweepRow> known;
     /// Polled before every step, from several threads; true: the sweep stops, and can be continued.
     std::function<bool()> stop;
     /// Executes the calls to HDF5; empty: under a lock of the sweep's own.

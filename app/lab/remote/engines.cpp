@@ -55,6 +55,7 @@ void Engines::connectTo(const RemotePlace& place) {
     connect(engine, &RemoteEngine::stateChanged, this,
             [this, number](State state, const QString& line) { changed(number, state, line); });
     connect(engine, &RemoteEngine::followed, this, &Engines::followed);
+    connect(engine, &RemoteEngine::swept, this, &Engines::swept, Qt::DirectConnection);
     connect(engine, &RemoteEngine::noted, this, &Engines::connectionChanged);
     QMetaObject::invokeMethod(engine, &RemoteEngine::connectThere, Qt::QueuedConnection);
     engine->findDevices();
@@ -228,6 +229,18 @@ void Engines::frameShown(std::uint64_t number) {
 void Engines::follow(const std::string& place, FollowRequest request) {
     connectTo(parse_remote(place).first);
     remotes_.at(numberOf(place)).thread->get()->follow(std::move(request));
+}
+
+void Engines::sweep(const std::string& device, SweepRequest request) {
+    const auto [place, word] = parse_remote(device);
+    connectTo(place);
+    request.backend = word.empty() ? "auto" : word;
+    remotes_.at(numberOf(device)).thread->get()->sweep(std::move(request));
+}
+
+void Engines::stopSweep(const std::string& device, std::uint64_t token) {
+    const auto remote = remotes_.find(numberOf(device));
+    if (remote != remotes_.end()) remote->second.thread->get()->stopSweep(token);
 }
 
 void Engines::shutDown() {

@@ -60,6 +60,10 @@ class Engines final : public Engine {
     /// Reads what was added to recordings on another machine, which is connected for that. Throws InputError
     /// for a place that is not understood.
     void follow(const std::string& place, FollowRequest request);
+    /// Trains a sweep on another machine, which is connected for that; answered by swept(). InputError as
+    /// above; the request's backend is taken from the device.
+    void sweep(const std::string& device, SweepRequest request);
+    void stopSweep(const std::string& device, std::uint64_t token);
     void shutDown() override;
     /// Waits until everything that was asked is done; on other machines as RemoteEngine::awaitEnd().
     void drain();
@@ -69,6 +73,8 @@ class Engines final : public Engine {
     void connectionChanged(const QString& line);
     /// Of follow(); paths as "ssh://host /path".
     void followed(const normscope::app::FollowReplyPtr& reply);
+    /// Of sweep(). In the thread of that machine's engine.
+    void swept(const normscope::app::SweepReplyPtr& reply);
 
   private:
     using State = RemoteEngine::State;

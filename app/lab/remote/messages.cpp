@@ -137,6 +137,25 @@ void serialize(A& archive, DraftControl& control) {
             control.unigram_entropy);
 }
 template <class A>
+void save(A& archive, const SweepSpec& spec) {
+    archive(sweep_json(spec));
+}
+template <class A>
+void load(A& archive, SweepSpec& spec) {
+    std::string text;
+    archive(text);
+    spec = parse_sweep(text, "a sweep");
+}
+template <class A>
+void serialize(A& archive, SweepRow& row) {
+    archive(row.run, limited(row.state, RunState::Failed), row.steps, row.final_loss, row.best_loss,
+            row.held_out_loss, row.diverged_at, row.seconds, row.recording);
+}
+template <class A>
+void serialize(A& archive, SweepCount& count) {
+    archive(count.ended, count.total, count.remaining_seconds);
+}
+template <class A>
 void serialize(A& archive, DraftResult& result) {
     archive(result.first, result.loss, result.gradient, result.gain, result.error, result.by_gradient,
             result.enough, result.why_not);
@@ -225,6 +244,35 @@ void serialize(A& archive, FollowReply& reply) {
     archive(reply.token, reply.runs, reply.ms);
 }
 
+template <class A>
+void serialize(A& archive, SweepRequest& request) {
+    archive(request.token, request.name, request.spec, request.backend, request.known);
+}
+template <class A>
+void serialize(A& archive, SweepReply::Begun& reply) {
+    archive(reply.count);
+}
+template <class A>
+void serialize(A& archive, SweepReply::Started& reply) {
+    archive(reply.run);
+}
+template <class A>
+void serialize(A& archive, SweepReply::Ended& reply) {
+    archive(reply.row, reply.count, reply.recording);
+}
+template <class A>
+void serialize(A& archive, SweepReply::Noted& reply) {
+    archive(reply.line);
+}
+template <class A>
+void serialize(A& archive, SweepReply::Over& reply) {
+    archive(reply.not_valid, reply.failed);
+}
+template <class A>
+void serialize(A& archive, SweepReply& reply) {
+    archive(reply.token, reply.what);
+}
+
 namespace ask {
 
 template <class A>
@@ -282,6 +330,14 @@ void serialize(A& archive, Follow& message) {
     archive(message.request);
 }
 template <class A>
+void serialize(A& archive, Sweep& message) {
+    archive(message.request);
+}
+template <class A>
+void serialize(A& archive, StopSweep& message) {
+    archive(message.token);
+}
+template <class A>
 void serialize(A&, FrameShown&) {}
 template <class A>
 void serialize(A&, Finish&) {}
@@ -328,6 +384,10 @@ void serialize(A& archive, Drafted& message) {
 }
 template <class A>
 void serialize(A& archive, Followed& message) {
+    archive(message.reply);
+}
+template <class A>
+void serialize(A& archive, Swept& message) {
     archive(message.reply);
 }
 template <class A>

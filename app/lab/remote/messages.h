@@ -5,6 +5,7 @@
 #include "app/lab/engine/follow_request.h"
 #include "app/lab/engine/frame.h"
 #include "app/lab/engine/measure_request.h"
+#include "app/lab/engine/sweep_request.h"
 
 #include <cstdint>
 #include <optional>
@@ -70,13 +71,20 @@ struct Draft {
 struct Follow {
     FollowRequest request;
 };
+/// Trains a sweep there; one that is being trained is stopped.
+struct Sweep {
+    SweepRequest request;
+};
+struct StopSweep {
+    std::uint64_t token = 0;
+};
 struct FrameShown {};
 /// The window closes: all runs are stopped, and the engine ends after its last replies.
 struct Finish {};
 
-using Any =
-    std::variant<FindDevices, Weights, Explore, Train, SetKnobs, SetWatch, SetInterventions, SetPaused,
-                 SingleStep, Stop, Measure, Branch, CancelBranches, Draft, Follow, FrameShown, Finish>;
+using Any = std::variant<FindDevices, Weights, Explore, Train, SetKnobs, SetWatch, SetInterventions,
+                         SetPaused, SingleStep, Stop, Measure, Branch, CancelBranches, Draft, Follow, Sweep,
+                         StopSweep, FrameShown, Finish>;
 
 }  // namespace ask
 
@@ -124,6 +132,9 @@ struct Drafted {
 struct Followed {
     FollowReply reply;
 };
+struct Swept {
+    SweepReply reply;
+};
 /// A run is recorded there too, in this file; or it is not, and why.
 struct RecordedThere {
     std::string id, path, failed;
@@ -136,7 +147,7 @@ struct NotUnderstood {
 struct Finished {};
 
 using Any = std::variant<Devices, Framed, Rejected, StartRejected, Replayed, Measured, Branching, Branched,
-                         Drafted, Followed, RecordedThere, NotUnderstood, Finished>;
+                         Drafted, Followed, Swept, RecordedThere, NotUnderstood, Finished>;
 
 }  // namespace reply
 

@@ -22,6 +22,7 @@ void OpenRequests::asked(const ask::Any& message) {
                           },
                           [&](const ask::Branch& asked) { branches_.insert(asked.request.token); },
                           [&](const ask::Follow& asked) { followed_[asked.request.token] = asked.request; },
+                          [&](const ask::Sweep& asked) { sweeps_.insert(asked.request.token); },
                           [&](const ask::CancelBranches&) { branches_.clear(); },
                           [&](const ask::Draft& asked) {
                               drafting_ = asked.request.token;
@@ -45,6 +46,10 @@ void OpenRequests::answered(const reply::Any& message) {
                               if (answer.token == measuring_) measured_runs_.erase(answer.id);
                           },
                           [&](const reply::Followed& answer) { followed_.erase(answer.reply.token); },
+                          [&](const reply::Swept& answer) {
+                              if (std::holds_alternative<SweepReply::Over>(answer.reply.what))
+                                  sweeps_.erase(answer.reply.token);
+                          },
                           [&](const reply::Branched& answer) { branches_.erase(answer.token); },
                           [&](const reply::Drafted& answer) {
                               if (answer.token == drafting_) drafts_.erase(answer.index);
@@ -93,6 +98,8 @@ std::vector<reply::Any> OpenRequests::fail(const std::string& line) {
         for (const FollowRequest::Run& run : request.runs) reply.runs.push_back({run.id, run.path, {}, line});
         replies.push_back(reply::Followed{std::move(reply)});
     }
+    for (const std::uint64_t token : sweeps_)
+        replies.push_back(reply::Swept{{token, SweepReply::Over{{}, line}}});
     auto running = std::move(running_);
     *this = {};
     running_ = std::move(running);

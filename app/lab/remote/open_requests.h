@@ -48,6 +48,7 @@ class OpenRequests {
     std::set<std::string> measured_runs_;         ///< whose results are to come
     std::set<std::uint64_t> branches_, drafts_;
     std::map<std::uint64_t, FollowRequest> followed_;  ///< by token
+    std::set<std::uint64_t> sweeps_;
 };
 
 }  // namespace normscope::app

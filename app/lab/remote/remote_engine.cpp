@@ -59,6 +59,7 @@ RemoteEngine::RemoteEngine(std::uint64_t number, RemotePlace place, QObject* par
       again_(this) {
     qRegisterMetaType<State>();
     qRegisterMetaType<FollowReplyPtr>();
+    qRegisterMetaType<SweepReplyPtr>();
     beat_.setInterval(1s);
     again_.setSingleShot(true);
     connect(&beat_, &QTimer::timeout, this, &RemoteEngine::beat);
@@ -177,6 +178,14 @@ void RemoteEngine::draft(DraftRequest request) {
 
 void RemoteEngine::follow(FollowRequest request) {
     post(ask::Follow{std::move(request)});
+}
+
+void RemoteEngine::sweep(SweepRequest request) {
+    post(ask::Sweep{std::move(request)});
+}
+
+void RemoteEngine::stopSweep(std::uint64_t token) {
+    post(ask::StopSweep{token});
 }
 
 void RemoteEngine::frameShown(std::uint64_t /*engine*/) {
@@ -370,6 +379,9 @@ void RemoteEngine::apply(reply::Any message) {
                        for (FollowReply::Run& run : answer.reply.runs)
                            run.path = place_.text() + " " + run.path;
                        Q_EMIT followed(std::make_shared<const FollowReply>(std::move(answer.reply)));
+                   },
+                   [&](reply::Swept& answer) {
+                       Q_EMIT swept(std::make_shared<const SweepReply>(std::move(answer.reply)));
                    },
                    [&](reply::RecordedThere& answer) {
                        if (!answer.failed.empty()) Q_EMIT noted(text(place_.host + ": " + answer.failed));

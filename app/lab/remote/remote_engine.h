@@ -56,6 +56,10 @@ class RemoteEngine final : public Engine {
     void frameShown(std::uint64_t engine) override;
     /// Reads what was added to recordings there, by their paths there; answered by followed().
     void follow(FollowRequest request);
+    /// Trains a sweep there, in a folder of its name; answered by swept(). One that is being trained there is
+    /// stopped: its runs are interrupted with checkpoints.
+    void sweep(SweepRequest request);
+    void stopSweep(std::uint64_t token);
     /// All runs are stopped, and the engine there ends.
     void shutDown() override;
 
@@ -68,6 +72,7 @@ class RemoteEngine final : public Engine {
   Q_SIGNALS:
     /// The paths are those of this machine: "ssh://host /path".
     void followed(const normscope::app::FollowReplyPtr& reply);
+    void swept(const normscope::app::SweepReplyPtr& reply);
     /// A line on what is done there: that a run is not recorded.
     void noted(const QString& line);
     /// With a line for the person; empty where there is nothing to be stated.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/lab/studies/sweep_runner.h"
 
+#include "app/lab/remote/engines.h"
+#include "app/lab/remote/overloaded.h"
 #include "app/lab/remote/place.h"
 #include "core/backend/devices/devices.h"
 #include "core/base/error.h"
@@ -103,9 +105,12 @@ class SweepRunner::Watcher final : public SweepWatcher {
     const QString folder_;
 };
 
-SweepRunner::SweepRunner(FileCalls files, QObject* parent)
+SweepRunner::SweepRunner(FileCalls files, Engines& engines,
+                         std::function<void(const std::function<void()>&)> deliver, QObject* parent)
     : QObject(parent),
       files_(std::move(files)),
+      engines_(engines),
+      deliver_(std::move(deliver)),
       stop_(std::make_shared<std::atomic<bool>>(false)),
       closing_(std::make_shared<std::atomic<bool>>(false)) {
     connect(&following_, &QTimer::timeout, this, &SweepRunner::follow);
@@ -114,6 +119,7 @@ SweepRunner::SweepRunner(FileCalls files, QObject* parent)
 
 SweepRunner::~SweepRunner() {
     *stop_ = *closing_ = true;
+    copy_.reset();
     for (const QPointer<QThread>& thread : threads_)
         if (thread) {
             thread->wait();
@@ -220,12 +226,10 @@ void SweepRunner::begin(const SweepSpec& spec, const QString& folder, const std:
     ++opening_;
     running_ = true;
     stop_ = std::make_shared<std::atomic<bool>>(false);
+    if (is_remote(backend)) return beginThere(spec, folder, backend);
     launch([this, spec, folder, backend, threads, stop = stop_] {
         QString not_valid, failed;
         try {
-            if (is_remote(backend))
-                throw InputError("a sweep trains on this machine, not on " + backend +
-                                 ": choose a device of this one, or run normscope-cli sweep there");
             SweepOptions options;
             options.folder = folder.toStdString();
             options.threads = threads;
@@ -242,6 +246,61 @@ void SweepRunner::begin(const SweepSpec& spec, const QString& folder, const std:
             this, [this, not_valid, failed] { end(not_valid, failed); }, Qt::QueuedConnection);
     });
     Q_EMIT changed();
+}
+
+void SweepRunner::beginThere(const SweepSpec& spec, const QString& folder, const std::string& device) {
+    device_there_ = device;
+    const std::uint64_t token = ++there_;
+    copy_ = std::make_unique<WorkerThread<SweepCopy>>("sweep", token, spec, folder);
+    SweepCopy* const copy = copy_->get();
+    // Replies that come after the sweep is over here are of an older token, or find no copy.
+    const auto current = [this, token] { return token == there_ && !device_there_.empty(); };
+    connect(copy, &SweepCopy::opened, this,
+            [this, current, device, folder](const std::shared_ptr<const SweepRequest>& request) {
+                if (!current()) return;
+                begun_there_ = {};
+                begun_there_.folder = folder;
+                begun_there_.results = {request->spec, expand_sweep(request->spec), request->known};
+                try {
+                    engines_.sweep(device, *request);
+                } catch (const InputError& error) {
+                    end(QString::fromUtf8(error.what()), {});
+                }
+            });
+    connect(copy, &SweepCopy::failed, this,
+            [this, current, device, token](const QString& not_valid, const QString& failed) {
+                if (!current()) return;
+                engines_.stopSweep(device, token);
+                end(not_valid, failed);
+            });
+    connect(copy, &SweepCopy::taken, this, [this, current](const SweepReplyPtr& reply) {
+        deliver_([this, current, reply] {
+            if (current()) applyThere(reply);
+        });
+    });
+    connect(&engines_, &Engines::swept, copy, &SweepCopy::take);
+    QMetaObject::invokeMethod(copy, &SweepCopy::open, Qt::QueuedConnection);
+    Q_EMIT changed();
+}
+
+void SweepRunner::applyThere(const SweepReplyPtr& reply) {
+    std::visit(
+        Overloaded{
+            [&](const SweepReply::Begun& begun) {
+                sweep_ = begun_there_;
+                sweep_->count = begun.count;
+                Q_EMIT opened();
+            },
+            [&](const SweepReply::Started& started) {
+                sweep_->training.insert(static_cast<std::size_t>(started.run));
+                Q_EMIT changed();
+            },
+            [&](const SweepReply::Ended& ended) { take(ended.row, ended.count); },
+            [&](const SweepReply::Noted& noted) { Q_EMIT problem(QString::fromStdString(noted.line)); },
+            [&](const SweepReply::Over& over) {
+                end(QString::fromStdString(over.not_valid), QString::fromStdString(over.failed));
+            }},
+        reply->what);
 }
 
 void SweepRunner::take(const SweepRow& row, const SweepCount& count) {
@@ -305,6 +364,8 @@ void SweepRunner::readScalars(std::vector<std::pair<std::size_t, QString>> recor
 
 void SweepRunner::end(const QString& not_valid, const QString& failed) {
     running_ = false;
+    device_there_.clear();
+    copy_.reset();
     if (sweep_) sweep_->training.clear();
     Q_EMIT changed();
     Q_EMIT ended();
@@ -315,6 +376,12 @@ void SweepRunner::end(const QString& not_valid, const QString& failed) {
 void SweepRunner::stop() {
     if (!running_) return;
     *stop_ = true;
+    if (!device_there_.empty()) {
+        engines_.stopSweep(device_there_, there_);
+        if (!engines_.waits(device_there_).isEmpty())
+            return end({}, tr("The sweep stops on %1 once it is connected")
+                               .arg(QString::fromStdString(parse_remote(device_there_).first.host)));
+    }
     Q_EMIT changed();
 }
 

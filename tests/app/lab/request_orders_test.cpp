@@ -75,6 +75,7 @@ struct Bench {
                 20000))
             throw std::runtime_error("it does not open");
     }
+    QString sweepFolder() const { return folder.filePath("sweep"); }
     /// Until nothing is sent for a while.
     void replies() const {
         for (int quiet = 0; quiet < 3;) {
@@ -90,6 +91,7 @@ struct Bench {
         if (lab->knobs().dragging()) lab->knobs().commitKey("stack.residual_step", 1.0);
         const auto over = [&] {
             if (lab->comparison().anyTraining() && !lab->training().playing()) lab->training().play();
+            if (lab->sweeps().running()) return false;
             return lab->waitingRequests().empty() && !lab->comparison().anyTraining() && lab->view().exact();
         };
         if (QTest::qWaitFor(over, 20000)) return {};
@@ -114,6 +116,15 @@ struct Bench {
     }
 };
 
+SweepSpec smallSweep() {
+    SweepSpec spec;
+    spec.recipe = recipe_json(load_recipe("pre-ln", {"stack.depth=2", "stack.d_model=16", "stack.heads=2",
+                                                     "stack.context=16", "batch=2", "steps=6"}));
+    spec.grid = {{"optimizer.lr", {"0.001", "0.01"}}};
+    spec.seeds = {42};
+    return spec;
+}
+
 struct Request {
     const char* name;
     QString Files::*shown;  ///< the session that asks
@@ -121,7 +132,8 @@ struct Request {
     bool replaces = false;  ///< its reply replaces the comparison
 
     /// Only to another machine.
-    bool ofTheOther() const { return QByteArray(name).startsWith("add from there"); }
+    bool ofTheOther() const { return QByteArray(name).contains(" there"); }
+    bool isSweep() const { return QByteArray(name).startsWith("sweep"); }
     bool ofTheEngine() const {
         if (ofTheOther()) return true;
         const QString first = QString::fromLatin1(name).section(u',', 0, 0);
@@ -219,6 +231,16 @@ const std::vector<Request>& requests() {
          [](Bench& b, const Files& f) {
              b.lab->recordings().addFrom(QString::fromStdString(There::device()) + u' ' +
                                          f.missing("none.h5"));
+         }},
+        {"sweep there", &Files::trained,
+         [](Bench& b, const Files&) {
+             b.lab->sweeps().start(smallSweep(), b.sweepFolder(), There::device(), 1);
+         }},
+        {"sweep there, rejected", &Files::trained,
+         [](Bench& b, const Files&) {
+             SweepSpec wrong = smallSweep();
+             wrong.grid[0] = {"stack.heads", {"3"}};
+             b.lab->sweeps().start(wrong, b.sweepFolder(), There::device(), 1);
          }},
         {"save", &Files::trained,
          [](Bench& b, const Files&) { b.lab->session().save(b.folder.filePath("saved.h5"), "{}"); }},
@@ -471,6 +493,21 @@ class RequestOrdersTest : public QObject {
     }
 
   private:
+    /// The sweep has all of its rows; where the engine was gone, those that it has are kept by a sweep here.
+    static void complete(Bench& b) {
+        SweepRunner& sweeps = b.lab->sweeps();
+        const auto rows = [&] { return read_sweep(b.sweepFolder().toStdString()).rows; };
+        const std::vector<SweepRow> before = rows();
+        if (before.size() < 2) {
+            sweeps.start(smallSweep(), b.sweepFolder(), "cpu", 1);
+            QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
+        }
+        const std::vector<SweepRow> after = rows();
+        QCOMPARE(after.size(), std::size_t{2});
+        for (const SweepRow& row : before) QVERIFY(std::count(after.begin(), after.end(), row) == 1);
+        QVERIFY(sweeps.sweep());
+        QCOMPARE(sweeps.sweep()->results.rows.size(), after.size());
+    }
     void run(Bench& b, const Request& asks, const Order& happens) {
         const Files& f = *files_;
         QCOMPARE(b.settled(), QString());
@@ -480,6 +517,7 @@ class RequestOrdersTest : public QObject {
         happens.happens(b, f, asks);
         QCOMPARE(b.settled(), QString());
         QCOMPARE(b.unsound(), QString());
+        if (asks.isSweep() && !QByteArray(asks.name).contains("rejected")) complete(b);
         if (!happens.leaves) {
             // The runs that asked have what they had, or more; or others replaced them, as it was asked for.
             if (!asks.replaces)

@@ -70,6 +70,18 @@ RunPlan plan() {
     return made;
 }
 
+SweepRequest sweep() {
+    SweepSpec spec;
+    spec.recipe = recipe_json(smallRecipe());
+    spec.grid = {{"optimizer.lr", {"0.001", "0.01"}}};
+    spec.seeds = {1, 2};
+    return {15, "map", spec, "cuda:1", {{3, RunState::Diverged, 7, 1.5, 2.5, 3.5, 6, 0.25, "runs/3.h5"}}};
+}
+
+SweepReply ended() {
+    return {16, SweepReply::Ended{sweep().known[0], {1, 4, 2.5}, std::string("\0bytes", 6)}};
+}
+
 std::vector<std::string> allMessages() {
     DraftControl control;
     control.first = {{1, 2}, {3, 4}, 5};
@@ -92,6 +104,8 @@ std::vector<std::string> allMessages() {
         to_bytes(ask::Branch{{8, replay}}),
         to_bytes(ask::Draft{{9, "cuda", control, {{2, smallRecipe()}}}}),
         to_bytes(ask::Follow{{12, {{"a", "/x", {{true, 1, 2, 3, 4, 5}, 6, 7, {{"growth", 8}}}}}}}),
+        to_bytes(ask::Sweep{sweep()}),
+        to_bytes(ask::StopSweep{17}),
         to_bytes(ask::Finish{}),
         to_bytes(reply::Devices{{{"cpu", "a processor", {2, 1}, "missing"}}}),
         to_bytes(reply::Framed{frame()}),
@@ -101,6 +115,8 @@ std::vector<std::string> allMessages() {
         to_bytes(reply::Drafted{7, 1, result}),
         to_bytes(reply::Followed{
             {13, {{"a", "/x", RecordingGrowth{*header(), true, "process 8", {{}, 1, 2, {}}}, ""}}, 2.5}}),
+        to_bytes(reply::Swept{ended()}),
+        to_bytes(reply::Swept{{18, SweepReply::Over{"not valid", "failed"}}}),
         to_bytes(reply::RecordedThere{"a", "path", "failed"})};
 }
 
@@ -165,6 +181,22 @@ class MessagesTest : public QObject {
         QCOMPARE(run.history->events.at(0).text, header()->events[0].text);
         const ask::SetInterventions change{"a", {{InterventionKind::NormEpsRisk}}};
         QVERIFY(std::get<ask::SetInterventions>(ask_of(to_bytes(change))).list == change.list);
+    }
+
+    void aSweepArrivesWhole() {
+        const SweepRequest got = std::get<ask::Sweep>(ask_of(to_bytes(ask::Sweep{sweep()}))).request;
+        QVERIFY(got.token == 15 && got.name == "map" && got.backend == "cuda:1" &&
+                got.known == sweep().known);
+        QCOMPARE(sweep_difference(got.spec, sweep().spec), std::string());
+        const SweepReply reply = std::get<reply::Swept>(reply_of(to_bytes(reply::Swept{ended()}))).reply;
+        const auto& row = std::get<SweepReply::Ended>(reply.what);
+        QVERIFY(reply.token == 16 && row.row == sweep().known[0] &&
+                row.recording == std::string("\0bytes", 6));
+        QVERIFY(row.count.ended == 1 && row.count.total == 4 && row.count.remaining_seconds == 2.5);
+        const SweepReply over{18, SweepReply::Over{"not valid", "failed"}};
+        const auto last = std::get<SweepReply::Over>(
+            std::get<reply::Swept>(reply_of(to_bytes(reply::Swept{over}))).reply.what);
+        QVERIFY(last.not_valid == "not valid" && last.failed == "failed");
     }
 
     /// Every preset, as the window sends it: its text gives the same recipe.

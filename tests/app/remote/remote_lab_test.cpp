@@ -8,6 +8,7 @@
 #include "core/interchange/model_file.h"
 #include "core/recipe/presets.h"
 #include "core/session/recording/recovery.h"
+#include "core/sweep/sweep_folder.h"
 #include "tests/app/lab/lab_bench.h"
 #include "tests/app/lab/post.h"
 #include "tests/app/window/small_recipe.h"
@@ -51,6 +52,14 @@ struct Bench {
     bool ended() const { return !lab->training().playing() && !lab->comparison().anyTraining(); }
     bool exact() const { return lab->view().exact() && lab->waitingRequests().empty(); }
     bool settled() const { return ended() && exact(); }
+    /// The folder of a sweep.
+    std::string map() const { return place.filePath(QStringLiteral("map")).toStdString(); }
+    /// To its end.
+    void sweep(const SweepSpec& spec, const std::string& device) const {
+        lab->sweeps().start(spec, QString::fromStdString(map()), device, 1);
+        if (!QTest::qWaitFor([this] { return !lab->sweeps().running(); }, 60000))
+            throw std::runtime_error("the sweep does not end");
+    }
     /// What play() trains, to its end.
     void train() const {
         lab->training().play();
@@ -62,6 +71,24 @@ struct Bench {
 #define CONNECTED(bench)                                  \
     QTRY_VERIFY_WITH_TIMEOUT((bench).connected(), 20000); \
     QCOMPARE(There::engines().size(), 1u)
+
+SweepSpec smallSweep(int steps) {
+    SweepSpec spec;
+    spec.recipe = recipe_json(smallRecipe(Scheme::Pre, steps));
+    spec.grid = {{"optimizer.lr", {"0.001", "0.01"}}};
+    spec.seeds = {42, 43, 44};
+    return spec;
+}
+
+/// All but the time that they took.
+void compareRows(const SweepResults& a, const SweepResults& b) {
+    QCOMPARE(b.rows.size(), a.rows.size());
+    for (std::size_t i = 0; i < a.rows.size(); ++i) {
+        SweepRow row = b.rows[i];
+        row.seconds = a.rows[i].seconds;
+        QVERIFY2(row == a.rows[i], row.recording.c_str());
+    }
+}
 
 /// The files of a folder that are recordings.
 QStringList recordingsIn(const QString& folder) {
@@ -408,17 +435,145 @@ class RemoteLabTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.exact(), 20000);
     }
 
-    /// It is not sent; nothing else trains it in silence.
-    void aSweepIsRejectedInOneLine() {
-        Bench b("cpu");
-        QSignalSpy rejected(&b.lab->sweeps(), &SweepRunner::rejected);
-        SweepSpec spec;
-        spec.recipe = recipe_json(b.run(0).recipe);
-        b.lab->sweeps().start(spec, b.place.filePath("sweep"), There::device() + " cpu", 1);
+    /// As by an engine here, recorded there and here.
+    void aSweepTrainsThere() {
+        const There there;
+        Bench away(There::device()), here("cpu");
+        CONNECTED(away);
+        const SweepSpec spec = smallSweep(12);
+        away.sweep(spec, There::device());
+        here.sweep(spec, "cpu");
+        const SweepResults a = read_sweep(here.map()), b = read_sweep(away.map());
+        QCOMPARE(a.rows.size(), 6u);
+        compareRows(a, b);
+        compareRows(b, away.lab->sweeps().sweep()->results);
+        QVERIFY(away.lab->sweeps().sweep()->count.ended == 6 && away.lab->sweeps().sweep()->training.empty());
+        const QFileInfoList folders =
+            QDir(there.recordings() + "/sweeps").entryInfoList(QDir::Dirs | QDir::NoDotAndDotDot);
+        QCOMPARE(folders.size(), 1);
+        QVERIFY(folders[0].fileName().startsWith("map-"));
+        for (const SweepRow& row : b.rows) {
+            const auto bytes = text_of_file(away.map() + "/" + row.recording);
+            QVERIFY(bytes &&
+                    bytes == text_of_file(folders[0].filePath().toStdString() + "/" + row.recording));
+            const auto recorded = open_session(away.map() + "/" + row.recording).runs.at(0);
+            const auto other = open_session(here.map() + "/" + row.recording).runs.at(0);
+            QVERIFY(sameBits(*recorded.steps.find("loss"), *other.steps.find("loss")));
+        }
+        // The same sweep again has nothing to train, and takes what is there: a recording that was lost here.
+        QFile::remove(QString::fromStdString(away.map() + "/" + b.rows[2].recording));
+        away.sweep(spec, There::device());
+        compareRows(b, read_sweep(away.map()));
+        QVERIFY(QFile::exists(QString::fromStdString(away.map() + "/" + b.rows[2].recording)));
+    }
+
+    /// Stopped there, what has ended is here; it resumes there, and where the engine is gone, here.
+    void aSweepIsStoppedAndResumed() {
+        const There there;
+        Bench away(There::device()), here("cpu");
+        CONNECTED(away);
+        const SweepSpec spec = smallSweep(400);
+        here.sweep(spec, "cpu");
+        SweepRunner& sweeps = away.lab->sweeps();
+        const auto ended = [&] { return sweeps.sweep() ? sweeps.sweep()->results.rows.size() : 0; };
+        const QString folder = QString::fromStdString(away.map());
+        sweeps.start(spec, folder, There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(ended() >= 1, 60000);
+        sweeps.start(smallSweep(3), folder + "-2", There::device(), 1);  // rejected: one at a time
+        sweeps.stop();
+        QVERIFY(sweeps.stopping());
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
+        QVERIFY2(ended() < 6, "all had ended");
+        QCOMPARE(read_sweep(away.map()).rows.size(), ended());
+        QVERIFY(!QFile::exists(folder + "-2"));
+        const std::size_t before = ended();
+        sweeps.resume(There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(ended() > before, 60000);
+        QSignalSpy problem(&sweeps, &SweepRunner::problem);
+        There::kill();
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
+        QVERIFY2(problem.size() == 1 && problem[0][0].toString().startsWith("there: "),
+                 problem.isEmpty() ? "no line" : qPrintable(problem[0][0].toString()));
+        QVERIFY2(ended() < 6, "all had ended");
+        sweeps.resume("cpu", 1);
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
+        compareRows(read_sweep(here.map()), read_sweep(away.map()));
+    }
+
+    /// The sweep continues there; nothing of it is lost. Stopped meanwhile, it is over here at once.
+    void aSweepWhoseConnectionIsCut() {
+        const There there;
+        Bench away(There::device()), here("cpu");
+        CONNECTED(away);
+        const SweepSpec spec = smallSweep(400);
+        here.sweep(spec, "cpu");
+        SweepRunner& sweeps = away.lab->sweeps();
+        const auto ended = [&] { return sweeps.sweep() ? sweeps.sweep()->results.rows.size() : 0; };
+        sweeps.start(spec, QString::fromStdString(away.map()), There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(ended() >= 1, 60000);
+        there.cut();
+        QTRY_VERIFY_WITH_TIMEOUT(!away.lab->devices().waits(There::device()).isEmpty(), 20000);
+        QTest::qWait(300);
+        const std::size_t before = ended();
+        QVERIFY2(before < 6 && sweeps.running(), "the sweep was over before the cut");
+        there.restore();
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
+        compareRows(read_sweep(here.map()), read_sweep(away.map()));
+
+        QVERIFY(QDir(QString::fromStdString(away.map())).removeRecursively());
+        SweepSpec other = spec;
+        other.seeds = {52, 53, 54};
+        sweeps.start(other, QString::fromStdString(away.map()), There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(sweeps.sweep()->results.spec.seeds == other.seeds && ended() >= 1, 60000);
+        there.cut();
+        QTRY_VERIFY_WITH_TIMEOUT(!away.lab->devices().waits(There::device()).isEmpty(), 20000);
+        QSignalSpy problem(&sweeps, &SweepRunner::problem);
+        sweeps.stop();
+        QVERIFY(!sweeps.running());
+        QCOMPARE(problem.size(), 1);
+        QCOMPARE(problem[0][0].toString(), QString("The sweep stops on there once it is connected"));
+        there.restore();
+        QTRY_VERIFY_WITH_TIMEOUT(away.lab->devices().waits(There::device()).isEmpty(), 20000);
+        sweeps.resume(There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
+        QCOMPARE(read_sweep(away.map()).rows.size(), 6u);
+    }
+
+    /// One line each: a folder of another sweep here, a recipe that is not valid there, a machine that is not
+    /// reached, a folder that cannot be written.
+    void aSweepThatCannotTrainThere() {
+        const There there;
+        Bench away(There::device());
+        CONNECTED(away);
+        SweepRunner& sweeps = away.lab->sweeps();
+        QSignalSpy rejected(&sweeps, &SweepRunner::rejected), problem(&sweeps, &SweepRunner::problem);
+        const QString folder = QString::fromStdString(away.map());
+        away.sweep(smallSweep(2), There::device());
+        sweeps.start(smallSweep(3), folder, There::device(), 1);
         QTRY_COMPARE_WITH_TIMEOUT(rejected.size(), 1, 20000);
-        QCOMPARE(rejected[0][0].toString(),
-                 "a sweep trains on this machine, not on " + QString::fromStdString(There::device()) +
-                     " cpu: choose a device of this one, or run normscope-cli sweep there");
+        QVERIFY2(rejected[0][0].toString().contains("the folder is another sweep's"),
+                 qPrintable(rejected[0][0].toString()));
+        QVERIFY(!sweeps.running());
+        SweepSpec wrong = smallSweep(2);
+        wrong.grid[0] = {"stack.heads", {"2", "3"}};
+        sweeps.start(wrong, folder + "-wrong", There::device(), 1);
+        QTRY_COMPARE_WITH_TIMEOUT(rejected.size(), 2, 20000);
+        QVERIFY2(rejected[1][0].toString().contains("stack.heads"), qPrintable(rejected[1][0].toString()));
+        sweeps.start(smallSweep(2), folder + "-far", "ssh://changed cpu", 1);
+        QTRY_COMPARE_WITH_TIMEOUT(problem.size(), 1, 20000);
+        QVERIFY2(problem[0][0].toString().startsWith("changed: "), qPrintable(problem[0][0].toString()));
+        QVERIFY(!sweeps.running());
+        sweeps.start(smallSweep(2), "/proc/none", There::device(), 1);
+        QTRY_COMPARE_WITH_TIMEOUT(problem.size(), 2, 20000);
+        QVERIFY2(problem[1][0].toString().startsWith("/proc/none: cannot be made"),
+                 qPrintable(problem[1][0].toString()));
+        // The window is closed while a sweep trains there: it is stopped, and continues another time.
+        sweeps.start(smallSweep(400), folder + "-closed", There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            sweeps.sweep() && sweeps.sweep()->folder.endsWith("-closed") && !sweeps.sweep()->training.empty(),
+            60000);
+        away.lab.reset();
+        QTRY_VERIFY_WITH_TIMEOUT(There::engines().empty(), 20000);
     }
 
     /// What cannot be recorded there is recorded here.
