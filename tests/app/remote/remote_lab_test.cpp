@@ -500,6 +500,33 @@ class RemoteLabTest : public QObject {
         compareRows(read_sweep(here.map()), read_sweep(away.map()));
     }
 
+    /// What has ended here is not trained again there.
+    void aSweepThatBeganHereContinuesThere() {
+        const There there;
+        Bench away(There::device());
+        CONNECTED(away);
+        SweepRunner& sweeps = away.lab->sweeps();
+        const auto ended = [&] { return sweeps.sweep() ? sweeps.sweep()->results.rows.size() : 0; };
+        sweeps.start(smallSweep(200), QString::fromStdString(away.map()), "cpu", 1);
+        QTRY_VERIFY_WITH_TIMEOUT(ended() >= 1, 60000);
+        sweeps.stop();
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
+        const SweepResults before = read_sweep(away.map());
+        QVERIFY2(before.rows.size() < 6, "all had ended");
+        const auto bytes = text_of_file(away.map() + "/" + before.rows[0].recording);
+        sweeps.resume(There::device(), 1);
+        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
+        const SweepResults after = read_sweep(away.map());
+        QCOMPARE(after.rows.size(), 6u);
+        QVERIFY(std::count(after.rows.begin(), after.rows.end(), before.rows[0]) == 1);
+        QVERIFY(bytes && bytes == text_of_file(away.map() + "/" + before.rows[0].recording));
+        const QDir folder(there.recordings() + "/sweeps");
+        const QString name = folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot).value(0);
+        const std::string copy = folder.filePath(name).toStdString() + "/";
+        QVERIFY(QFile::exists(QString::fromStdString(copy + after.rows[5].recording)));
+        QVERIFY(!QFile::exists(QString::fromStdString(copy + before.rows[0].recording)));
+    }
+
     /// The sweep continues there; nothing of it is lost. Stopped meanwhile, it is over here at once.
     void aSweepWhoseConnectionIsCut() {
         const There there;
