@@ -99,7 +99,7 @@ FAULTS = [
     ("recipe", "a series of another shape is taken for the known one", "known_series.cpp", "a.name == wanted.name && a.shape == wanted.shape", "a.name == wanted.name && ($M || a.shape == wanted.shape)", ["run_known_series"]),
     ("recipe", "the flight recorder keeps one step more", "flight_recorder.cpp", "if (stored_.size() == kSteps)", "if (stored_.size() == kSteps + ($M ? 1 : 0))", ["recipe_", "run_"]),
     ("run", "a checkpoint newer than the rows is resumed from", "resume.cpp", "steps.back() + 1 >= checkpoint.step", "($M || steps.back() + 1 >= checkpoint.step)", ["run_", "cli_resume", "app_lab"]),
-    ("run", "checkpoints are kept at every other cadence", "run.cpp", "% train.checkpoint_every == 0", "% ($M ? 2 * train.checkpoint_every : train.checkpoint_every) == 0", ["run_run", "cli_"]),
+    ("run", "checkpoints are kept at every other cadence", "run.cpp", "% every == 0", "% ($M ? 2 * every : every) == 0", ["run_run", "cli_"]),
     ("run", "an interruption saves nothing", "run.cpp", "try {\n        save();\n    }", "try {\n        if (!$M) save();\n    }", ["run_", "cli_"]),
     ("run", "the recording queue never waits", "recording_queue.cpp", "return never_wait_ || bytes_ < most_bytes_;", "return $M || never_wait_ || bytes_ < most_bytes_;", ["run_recording_queue"]),
     ("run", "a start checkpoint replaces the newest", "recording_queue.cpp", "(checkpoint->step == 0 ? entry.start : entry.newest)", "(checkpoint->step == 0 && !$M ? entry.start : entry.newest)", ["run_recording"]),
