@@ -8,7 +8,6 @@
 #include "core/probe/interface/places.h"
 #include "core/probe/interface/token_labels.h"
 #include "core/recipe/precision_warnings.h"
-#include "core/run/evaluation.h"
 #include "core/run/probe_steps.h"
 #include "core/run/watched_step.h"
 #include "core/stack/warnings.h"
@@ -16,9 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <fstream>
-#include <set>
 #include <utility>
 
 namespace normscope {
@@ -44,12 +41,6 @@ constexpr std::size_t kCachedTape = std::size_t{256} << 20;
 
 constexpr double kCallSeconds = 0.008;
 constexpr double kMaxSteps = 16;
-
-/// Calls f with the trainer of whichever precision.
-template <class F>
-decltype(auto) with(const AnyTrainer& any, F&& f) {
-    return std::visit([&](const auto& trainer) -> decltype(auto) { return f(*trainer); }, any);
-}
 
 }  // namespace
 
@@ -98,29 +89,29 @@ RunData Experiment::header() const {
 }
 
 Device& Experiment::device() const {
-    return with(trainer_, [](const auto& t) -> Device& { return t.model().device(); });
+    return with_trainer(trainer_, [](const auto& t) -> Device& { return t.model().device(); });
 }
 void Experiment::join(Communicator& ranks, OptimizerState state) {
-    with(trainer_, [&](auto& t) { t.join(ranks, state); });
+    with_trainer(trainer_, [&](auto& t) { t.join(ranks, state); });
     ranks_ = ranks.size();
     in_parts_ = state == OptimizerState::InParts && ranks_ > 1;
 }
 void Experiment::collect_state() {
     if (lost_) throw LostRank("a rank with a part of the optimizer's state was lost");
-    with(trainer_, [](auto& t) { t.collect_state(); });
+    with_trainer(trainer_, [](auto& t) { t.collect_state(); });
 }
 std::int64_t Experiment::steps_done() const {
-    return with(trainer_, [](auto& t) { return t.steps_done(); });
+    return with_trainer(trainer_, [](auto& t) { return t.steps_done(); });
 }
 const Outcome& Experiment::outcome() const {
-    return with(trainer_, [](auto& t) -> const Outcome& { return t.outcome(); });
+    return with_trainer(trainer_, [](auto& t) -> const Outcome& { return t.outcome(); });
 }
 bool Experiment::ended() const {
-    return with(trainer_, [](auto& t) { return t.ended(); });
+    return with_trainer(trainer_, [](auto& t) { return t.ended(); });
 }
 std::vector<std::string> Experiment::warnings() const {
     std::vector<std::string> lines = normscope::warnings(recipe_.stack);
-    const auto gates = with(trainer_, [](const auto& t) { return gate_warnings(t.model()); });
+    const auto gates = with_trainer(trainer_, [](const auto& t) { return gate_warnings(t.model()); });
     lines.insert(lines.end(), gates.begin(), gates.end());
     const auto precision = precision_warnings(recipe_);
     lines.insert(lines.end(), precision.begin(), precision.end());
@@ -128,13 +119,13 @@ std::vector<std::string> Experiment::warnings() const {
 }
 
 HotKnobs Experiment::knobs() const {
-    return with(trainer_, [](auto& t) { return t.knobs(); });
+    return with_trainer(trainer_, [](auto& t) { return t.knobs(); });
 }
 
 void Experiment::measure(const std::vector<std::string>& probes, ThreadPool& pool,
                          const std::atomic<bool>* cancel, const std::function<void(ProbeResult)>& done,
                          int at_most, int at_most_tokens) {
-    with(trainer_, [&](auto& trainer) {
+    with_trainer(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         trainer.prepare_numerics();
         ProbeShape shape = probe_shape(recipe_);
@@ -191,7 +182,7 @@ void Experiment::watch_step(RunDelta& delta, const StepNumbers& now) {
 }
 
 void Experiment::intervene(RunDelta& delta, ThreadPool& pool) {
-    std::string what = with(trainer_, [&](auto& trainer) {
+    std::string what = with_trainer(trainer_, [&](auto& trainer) {
         using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
         return interventions_.apply(trainer, recipe_, pool, std::get<ProbeMemory<Scalar>>(probe_memory_));
     });
@@ -199,7 +190,7 @@ void Experiment::intervene(RunDelta& delta, ThreadPool& pool) {
 }
 
 void Experiment::undo_interventions(RunDelta& delta, std::int64_t step) {
-    std::string what = with(trainer_, [](auto& trainer) { return Interventions::undo(trainer); });
+    std::string what = with_trainer(trainer_, [](auto& trainer) { return Interventions::undo(trainer); });
     if (!what.empty()) delta.events.push_back({step, kInterventionEvent, std::move(what)});
 }
 
@@ -251,7 +242,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     std::vector<std::string> of_weights = due;
     const bool watched = std::erase(of_weights, kUpdatesProbe) > 0;
     measure(of_weights, pool, nullptr, keep);
-    const std::vector<double> eps_before = with(trainer_, [](auto& t) { return t.raised_eps(); });
+    const std::vector<double> eps_before = with_trainer(trainer_, [](auto& t) { return t.raised_eps(); });
     const std::vector<std::vector<double>> rules_before = interventions_.state();
     intervene(delta, pool);
 
@@ -264,13 +255,13 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
     const RunState before = outcome().state;
     std::vector<StepNumbers> made;
     try {
-        made = with(trainer_, [&](auto& t) {
+        made = with_trainer(trainer_, [&](auto& t) {
             return watched ? std::vector{watched_step(t, pool, of_updates, keep)} : t.steps(pool, count);
         });
     } catch (const LostRank&) {
         lost_ = in_parts_;
         // A run that resumes here intervenes again.
-        with(trainer_, [&](auto& t) { t.raise_eps(eps_before); });
+        with_trainer(trainer_, [&](auto& t) { t.raise_eps(eps_before); });
         for (std::size_t i = 0; i < rules_before.size(); ++i) interventions_.restore(i, rules_before[i]);
         throw;
     }
@@ -284,7 +275,7 @@ RunDelta Experiment::advance(ThreadPool& pool, std::int64_t at_most) {
                 missed.push_back(plan.id);
         const bool no_update = std::erase(missed, kUpdatesProbe) > 0;
         measure(missed, pool, nullptr, keep);
-        if (no_update) with(trainer_, [&](auto& t) { keep(skipped_update(t, last)); });
+        if (no_update) with_trainer(trainer_, [&](auto& t) { keep(skipped_update(t, last)); });
     }
     for (StepNumbers& now : made) {
         const double ms = (now.step == first ? first_ms : 0) + (now.step == last ? probe_ms : 0);
@@ -314,7 +305,7 @@ RunDelta Experiment::set_knobs(const HotKnobs& knobs) {
     RunDelta delta;
     const std::string what = knob_changes(this->knobs(), knobs);
     if (!what.empty()) delta.events.push_back({steps_done(), "knob", what});
-    with(trainer_, [&](auto& t) {
+    with_trainer(trainer_, [&](auto& t) {
         t.set_knobs(knobs);
         t.prepare_numerics();
     });
@@ -356,204 +347,6 @@ std::vector<std::string> Experiment::columns(const Recipe& recipe) {
     if (recipe.stack.of_images()) names.insert(names.end(), {"val_accuracy", "accuracy"});
     if (recipe.train.precision == Precision::Fp16) names.push_back("loss_scale");
     return names;
-}
-
-// --- checkpoints
-// -----------------------------------------------------------------------------------------------------
-
-namespace {
-
-template <class T>
-std::vector<StoredTensor> stored(const ParameterTable& table, std::span<const T> arena) {
-    std::vector<StoredTensor> tensors;
-    for (const TensorInfo& t : table.tensors()) {
-        StoredTensor stored{t.name,
-                            {t.shape.begin(), t.shape.end()},
-                            sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64,
-                            {}};
-        stored.bytes.resize(t.count * sizeof(T));
-        std::memcpy(stored.bytes.data(), arena.data() + t.offset, stored.bytes.size());
-        tensors.push_back(std::move(stored));
-    }
-    return tensors;
-}
-
-template <class T>
-void load(const ParameterTable& table, const std::vector<StoredTensor>& tensors, std::vector<T>& arena) {
-    arena.resize(table.size());
-    const auto type = sizeof(T) == 4 ? StoredType::Float32 : StoredType::Float64;
-    if (tensors.size() != table.tensors().size())
-        throw InputError("checkpoint: its tensors are not those of this stack");
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        const TensorInfo& t = table.tensors()[i];
-        const std::vector<std::size_t> shape(t.shape.begin(), t.shape.end());
-        if (tensors[i].name != t.name || tensors[i].shape != shape || tensors[i].type != type ||
-            tensors[i].bytes.size() != t.count * sizeof(T))
-            throw InputError("checkpoint: tensor " + tensors[i].name + " does not fit " + t.name +
-                             " of this stack");
-        std::memcpy(arena.data() + t.offset, tensors[i].bytes.data(), tensors[i].bytes.size());
-    }
-}
-
-template <class Pairs>
-auto value_of(const Pairs& pairs, const std::string& name) {
-    for (const auto& [key, value] : pairs)
-        if (key == name) return value;
-    throw InputError("checkpoint: " + name + " is missing");
-}
-
-}  // namespace
-
-namespace {
-
-constexpr const char* kRaisedEps = "raised_eps";
-
-/// The state of the recipe's intervention i.
-std::string intervention_name(std::size_t i) {
-    return "intervention." + std::to_string(i);
-}
-
-/// As NAME.0, NAME.1, …; nothing of an empty list.
-void put_list(Checkpoint& c, const std::string& name, const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-        c.scalars.emplace_back(name + "." + std::to_string(i), values[i]);
-}
-
-std::vector<double> list_of(const Checkpoint& c, const std::string& name) {
-    std::vector<double> values;
-    for (const auto& [key, value] : c.scalars)
-        if (key == name + "." + std::to_string(values.size())) values.push_back(value);
-    return values;
-}
-
-}  // namespace
-
-std::vector<double> raised_eps(const Checkpoint& checkpoint) {
-    return list_of(checkpoint, kRaisedEps);
-}
-
-HotKnobs hot_knobs(const Checkpoint& checkpoint) {
-    HotKnobs knobs{};
-    for (const RecipeKey* key : hot_keys())
-        knobs.*key->role.knob = value_of(checkpoint.scalars, key->last_part());
-    return knobs;
-}
-
-Checkpoint Experiment::checkpoint() const {
-    return with(trainer_, [&](auto& trainer) {
-        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
-        const TrainerState<Scalar> state = trainer.save();
-        const ParameterTable& table = trainer.model().table();
-        Checkpoint c;
-        c.step = state.step;
-        c.recipe = recipe_;
-        c.params = stored<Scalar>(table, state.parameters);
-        c.moment1 = stored<Scalar>(table, state.moment1);
-        if (!state.moment2.empty()) c.moment2 = stored<Scalar>(table, state.moment2);
-        for (const RecipeKey* key : hot_keys())
-            c.scalars.emplace_back(key->last_part(), state.knobs.*key->role.knob);
-        for (std::size_t i = 0; i < state.verdict.size(); ++i)
-            c.scalars.emplace_back("verdict." + std::to_string(i), state.verdict[i]);
-        c.scalars.emplace_back("loss_scale", state.loss_scale.scale);
-        c.integers.emplace_back("loss_scale_good_steps", state.loss_scale.good_steps);
-        c.integers.emplace_back("optimizer_steps", state.optimizer_steps);
-        c.integers.emplace_back("verdict_size", static_cast<std::int64_t>(state.verdict.size()));
-        const std::vector<double> spikes = spikes_.state();
-        for (std::size_t i = 0; i < spikes.size(); ++i)
-            c.scalars.emplace_back("spikes." + std::to_string(i), spikes[i]);
-        c.integers.emplace_back("spikes_size", static_cast<std::int64_t>(spikes.size()));
-        const std::vector<std::int64_t> watch = watch_.state();  // of the recipe's list
-        for (std::size_t i = 0; i < watch.size(); ++i)
-            c.integers.emplace_back("watch." + std::to_string(i), watch[i]);
-        put_list(c, kRaisedEps, state.raised_eps);
-        const auto rules = interventions_.state();
-        for (std::size_t i = 0; i < rules.size(); ++i) put_list(c, intervention_name(i), rules[i]);
-        return c;
-    });
-}
-
-void Experiment::load_weights(const std::vector<StoredTensor>& weights, const std::string& where) {
-    with(trainer_, [&](auto& trainer) {
-        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
-        TrainerState<Scalar> state = trainer.save();
-        const auto model =
-            model_with_weights<Scalar>(recipe_.stack, weights, where, trainer.model().device());
-        const HostView<Scalar> loaded = model.host_parameters();
-        state.parameters.assign(loaded.begin(), loaded.end());
-        trainer.restore(state);
-    });
-}
-
-namespace {
-
-/// Throws InputError for a number that no run has had: the file is damaged or of another program.
-void check_numbers(const Checkpoint& c) {
-    const auto require = [](bool sound, const std::string& name, const std::string& value,
-                            const std::string& allowed) {
-        if (!sound) throw InputError("checkpoint: " + name, value + " is out of range", allowed);
-    };
-    constexpr std::int64_t most = std::int64_t{1} << 53;
-    const auto count = [&](const std::string& name, std::int64_t value) {
-        require(value >= 0 && value <= most, name, std::to_string(value), "0 … 2^53");
-    };
-    count("step", c.step);
-    for (const auto& [name, value] : c.integers)
-        if (!name.starts_with("watch.")) count(name, value);
-    for (const auto& [name, value] : c.scalars)
-        if (name == "loss_scale")
-            require(std::isfinite(value) && value > 0, name, plain_number(value), "above 0");
-    const HotKnobs knobs = hot_knobs(c);
-    for (const RecipeKey* key : hot_keys()) {
-        const double value = knobs.*key->role.knob;
-        require(!std::isnan(value), key->last_part(), plain_number(value), "a number");
-    }
-}
-
-}  // namespace
-
-void Experiment::restore(const Checkpoint& c) {
-    check_numbers(c);
-    with(trainer_, [&](auto& trainer) {
-        using Scalar = typename std::decay_t<decltype(trainer)>::Scalar;
-        const ParameterTable& table = trainer.model().table();
-        TrainerState<Scalar> state;
-        state.step = c.step;
-        load<Scalar>(table, c.params, state.parameters);
-        load<Scalar>(table, c.moment1, state.moment1);
-        if (!c.moment2.empty()) load<Scalar>(table, c.moment2, state.moment2);
-        state.knobs = hot_knobs(c);
-        const auto size = value_of(c.integers, "verdict_size");
-        for (std::int64_t i = 0; i < size; ++i)
-            state.verdict.push_back(value_of(c.scalars, "verdict." + std::to_string(i)));
-        state.optimizer_steps = value_of(c.integers, "optimizer_steps");
-        if (recipe_.train.precision == Precision::Fp16)
-            state.loss_scale = {value_of(c.scalars, "loss_scale"),
-                                value_of(c.integers, "loss_scale_good_steps")};
-        state.raised_eps = raised_eps(c);
-        trainer.restore(state);
-    });
-    // The run continues under the interventions that it had there.
-    if (const Recipe* then = c.recipe.get()) recipe_.interventions = then->interventions;
-    interventions_ = Interventions(recipe_.interventions);
-    for (std::size_t i = 0; i < recipe_.interventions.size(); ++i)
-        interventions_.restore(i, list_of(c, intervention_name(i)));
-    // A checkpoint of an earlier version has no spike state: detection starts with the next steps.
-    std::vector<double> spikes;
-    for (const auto& [name, size] : c.integers)
-        for (std::int64_t i = 0; name == "spikes_size" && i < size; ++i)
-            spikes.push_back(value_of(c.scalars, "spikes." + std::to_string(i)));
-    spikes_ = {};
-    if (!spikes.empty()) spikes_.restore(spikes);
-    watch_ = Watchpoints(recipe_.watch);
-    if (const Recipe* then = c.recipe.get()) {
-        // The checkpoint of a replay, which watches nothing, has no state.
-        std::vector<std::int64_t> watch(then->watch.size(), 0);
-        for (std::size_t i = 0; i < watch.size(); ++i)
-            for (const auto& [name, inside] : c.integers)
-                if (name == "watch." + std::to_string(i)) watch[i] = inside;
-        watch_.restore(then->watch, watch);
-    }
-    flight_ = {};  // those steps are before the checkpoint; the ring fills again
 }
 
 RecordingSchema recording_schema(const RunData& header, const std::vector<ProbeResult>& first) {

@@ -231,5 +231,10 @@ class Trainer {
 using AnyTrainer = std::variant<std::unique_ptr<Trainer<float>>, std::unique_ptr<Trainer<double>>>;
 AnyTrainer make_trainer(const StackSpec& stack, const TrainSpec& train, std::shared_ptr<const Corpus> corpus,
                         Device& device = cpu_device());
+/// Calls f with the trainer of whichever scalar.
+template <class F>
+decltype(auto) with_trainer(const AnyTrainer& any, F&& f) {
+    return std::visit([&](const auto& trainer) -> decltype(auto) { return f(*trainer); }, any);
+}
 
 }  // namespace normscope
