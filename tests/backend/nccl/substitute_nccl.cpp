@@ -34,17 +34,25 @@ struct World {
 
 }  // namespace
 
+struct Call {
+    ncclComm* of;
+    Way way;
+    bool sends;
+    char* data;
+    std::size_t bytes;
+};
 struct ncclComm {
     World* world;
     int rank;
     bool finalized = false;
     std::list<Posted> own;
+    std::vector<Call> given;  ///< by a group that has ended, and not taken yet
 };
 struct CUstream_st {
     ncclComm* user = nullptr;
 };
 struct CUevent_st {
-    CUstream_st* stream = nullptr;
+    ncclComm* of = nullptr;  ///< whose calls it is behind; null: none
 };
 
 namespace {
@@ -53,15 +61,12 @@ std::mutex mutex;
 std::map<std::string, World> worlds;
 int all_cards = 1, ids = 0;
 ncclResult_t failure = ncclSuccess;
+int good_answers = 0;  ///< of async_error, before the failure
+bool is_broken() {
+    return failure != ncclSuccess && good_answers <= 0;
+}
 normscope::test::nccl::Counts counted;
 
-struct Call {
-    ncclComm* of;
-    Way way;
-    bool sends;
-    char* data;
-    std::size_t bytes;
-};
 thread_local int depth = 0;
 thread_local std::vector<Call> group;
 
@@ -90,7 +95,8 @@ void post(const Call& call) {
 
 ncclResult_t add(ncclComm* of, Way way, bool sends, const void* data, std::size_t bytes,
                  cudaStream_t stream) {
-    if (depth == 0) return ncclInvalidUsage;  // the tests allow groups alone
+    // The tests allow groups alone, of a communicator that is ready.
+    if (depth == 0 || of->world->here < of->world->size) return ncclInvalidUsage;
     stream->user = of;
     group.push_back({of, way, sends, static_cast<char*>(const_cast<void*>(data)), bytes});
     return ncclInProgress;
@@ -109,12 +115,19 @@ ncclResult_t init_rank(ncclComm_t* made, int size, ncclUniqueId id, int rank, nc
     world.size = size;
     ++world.here;
     ++counted.made;
-    *made = new ncclComm{&world, rank, false, {}};
+    *made = new ncclComm{&world, rank, false, {}, {}};
     return ncclInProgress;
 }
 ncclResult_t async_error(ncclComm_t of, ncclResult_t* state) {
     const std::lock_guard lock(mutex);
-    *state = of->world->here < of->world->size ? ncclInProgress : failure;
+    if (of->world->here < of->world->size || !of->given.empty()) {
+        for (const Call& call : of->given) post(call);
+        of->given.clear();
+        *state = ncclInProgress;
+        return ncclSuccess;
+    }
+    if (failure != ncclSuccess) --good_answers;
+    *state = is_broken() ? failure : ncclSuccess;
     return ncclSuccess;
 }
 ncclResult_t finalize(ncclComm_t of) {
@@ -149,7 +162,7 @@ ncclResult_t group_start() {
 ncclResult_t group_end() {
     if (--depth > 0) return ncclSuccess;
     const std::lock_guard lock(mutex);
-    for (const Call& call : group) post(call);
+    for (const Call& call : group) call.of->given.push_back(call);
     group.clear();
     return ncclInProgress;
 }
@@ -185,11 +198,13 @@ void reset(int cards) {
     worlds.clear();
     all_cards = cards;
     failure = ncclSuccess;
+    good_answers = 0;
     counted = {};
 }
-void fail_with(ncclResult_t result) {
+void fail_with(ncclResult_t result, int after) {
     const std::lock_guard lock(mutex);
     failure = result;
+    good_answers = after + 1;
 }
 Counts counts() {
     const std::lock_guard lock(mutex);
@@ -240,13 +255,16 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    event->stream = stream;
+    const std::lock_guard lock(mutex);
+    // What NCCL has not taken is not in the stream yet.
+    event->of = stream->user && stream->user->given.empty() ? stream->user : nullptr;
     return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
     const std::lock_guard lock(mutex);
-    ncclComm* const of = event->stream->user;
-    if (!of) return cudaSuccess;  // nothing was ever posted
+    ncclComm* const of = event->of;
+    if (!of) return cudaSuccess;
+    if (is_broken()) return cudaErrorNotReady;
     if (move_messages(*of->world) != ncclSuccess) return cudaErrorInvalidValue;
     const bool done = std::all_of(of->own.begin(), of->own.end(), [](const Posted& own) { return own.done; });
     if (!done) return cudaErrorNotReady;

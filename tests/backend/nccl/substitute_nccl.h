@@ -16,8 +16,8 @@ namespace nccl {
 /// Everything below is forgotten. Card c of the process has the UUID of card c modulo `cards`.
 void reset(int cards);
 
-/// What async_error reports from the next exchange on, in all ranks.
-void fail_with(ncclResult_t result);
+/// What async_error reports in all ranks, after so many good answers; nothing arrives from then on.
+void fail_with(ncclResult_t result, int after = 0);
 
 struct Counts {
     int made = 0, finalized = 0, destroyed = 0, aborted = 0;  ///< communicators
