@@ -80,10 +80,12 @@ class ThreadRanks {
         int local_size() const override { return size(); }
         void wait_for(const std::function<bool()>& done, std::size_t) override {
             while (!done()) {
-                {
+                const bool ended = [this] {
                     const std::lock_guard lock(all_.mutex_);
-                    if (all_.ended_) throw LostRank("a rank has ended");
-                }
+                    return all_.ended_;
+                }();
+                // What it did before it ended counts.
+                if (ended && !done()) throw LostRank("a rank has ended");
                 std::this_thread::yield();
             }
         }

@@ -139,9 +139,9 @@ class CardCommunicatorTest : public QObject {
         ThreadRanks(3).run([&](HostCommunicator& host) {
             NcclCommunicator cards(host, host.rank());
             cards.connect();
-            gather(cards);
-            if (host.rank() == 1) return;
+            if (host.rank() == 1) return gather(cards);
             try {
+                gather(cards);  // may end after it
                 for (;;) exchange(cards);
             } catch (const LostRank&) {
                 ++lost;
