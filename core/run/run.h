@@ -31,8 +31,8 @@ struct RunStart {
     std::optional<HotKnobs> knobs;  ///< from the checkpoint on; nullopt: those of the checkpoint.
                                     ///< With them, the interventions are those of the experiment's recipe
     std::vector<RunEvent> events;   ///< emitted before everything else
-    bool asked_for_checkpoints = false;  ///< the caller saves where checkpoint_due(): other ranks take part
     bool given_weights = false;  ///< the recipe alone does not reproduce its weights: they are saved at once
+    bool asked_for_checkpoints = false;  ///< the caller saves where checkpoint_due(): other ranks take part
 };
 
 /// The largest share of a run's time that its automatic checkpoints take; but the time between two of them is

@@ -52,7 +52,7 @@ struct CUstream_st {
     ncclComm* user = nullptr;
 };
 struct CUevent_st {
-    ncclComm* of = nullptr;  ///< whose calls it is behind; null: none
+    ncclComm* of = nullptr;  ///< whose calls it waits for; null: none
 };
 
 namespace {
