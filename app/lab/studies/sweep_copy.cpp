@@ -63,6 +63,9 @@ void SweepCopy::write(const SweepReply& reply) {
                               if (row.run >= runs_.size())
                                   throw InputError("a row of run " + std::to_string(row.run) + " of " +
                                                    std::to_string(runs_.size()));
+                              if (!row.recording.empty() && row.recording != runs_[row.run].recording)
+                                  throw InputError("run " + std::to_string(row.run) + " with the recording " +
+                                                   row.recording);
                               if (!row.recording.empty())
                                   replace_text_file(folder_->recording(runs_[row.run]), ended.recording);
                               results_->rows[row.run] = row;

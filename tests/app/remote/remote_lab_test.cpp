@@ -4,6 +4,7 @@
 #include "app/lab/lab.h"
 #include "app/lab/remote/remote_engine.h"
 #include "app/lab/remote/welcome.h"
+#include "app/lab/studies/sweep_copy.h"
 #include "core/base/nan.h"
 #include "core/interchange/model_file.h"
 #include "core/recipe/presets.h"
@@ -601,6 +602,36 @@ class RemoteLabTest : public QObject {
             60000);
         away.lab.reset();
         QTRY_VERIFY_WITH_TIMEOUT(There::engines().empty(), 20000);
+    }
+
+    /// Rows that are of no run of the sweep, or name another file, end it and write nothing.
+    void rowsThatNoSweepSendsAreRejected() {
+        QTemporaryDir place;
+        SweepRow strange;
+        strange.run = 99;
+        strange.state = RunState::Finished;
+        SweepRow outside = strange;
+        outside.run = 1;
+        outside.recording = "../outside.h5";
+        for (const SweepRow& row : {strange, outside}) {
+            const QString folder = place.filePath(QString::number(row.run));
+            SweepCopy copy(3, smallSweep(2), folder);
+            QSignalSpy failed(&copy, &SweepCopy::failed), taken(&copy, &SweepCopy::taken);
+            copy.open();
+            const auto reply = [&](std::uint64_t token) {
+                return std::make_shared<const SweepReply>(
+                    SweepReply{token, SweepReply::Ended{row, {1, 6, -1}, "bytes"}});
+            };
+            copy.take(reply(2));  // of an earlier request
+            QCOMPARE(failed.size(), 0);
+            copy.take(reply(3));
+            copy.take(reply(3));
+            QCOMPARE(failed.size(), 1);
+            QVERIFY(!failed[0][0].toString().isEmpty());
+            QCOMPARE(taken.size(), 0);
+            QCOMPARE(QDir(folder + "/runs").entryList(QDir::Files).size(), 0);
+            QVERIFY(!QFile::exists(folder + "/outside.h5"));
+        }
     }
 
     /// What cannot be recorded there is recorded here.
