@@ -35,6 +35,9 @@ struct GradientSquares {
     double* norm;
 };
 
+/// Of StepOps::sum_shards.
+inline constexpr int kSummedAtOnce = 16;
+
 template <class T>
 class StepOps {
   public:

@@ -79,6 +79,7 @@ RunData Experiment::header() const {
     run.backend = device.backend;
     run.device = device.backend == "cpu" ? cpu_name() : device.name;
     if (ranks_ > 1) run.device += ", " + std::to_string(ranks_) + " ranks";
+    if (by_rank_) run.device += ", gradients added by rank";
     run.seed = recipe_.train.seed;
     run.outcome = outcome();
     static_cast<LossLevels&>(run) = corpus_->levels();
@@ -91,10 +92,11 @@ RunData Experiment::header() const {
 Device& Experiment::device() const {
     return with_trainer(trainer_, [](const auto& t) -> Device& { return t.model().device(); });
 }
-void Experiment::join(Communicator& ranks, OptimizerState state) {
-    with_trainer(trainer_, [&](auto& t) { t.join(ranks, state); });
+void Experiment::join(Communicator& ranks, const RankRules& rules) {
+    with_trainer(trainer_, [&](auto& t) { t.join(ranks, rules); });
     ranks_ = ranks.size();
-    in_parts_ = state == OptimizerState::InParts && ranks_ > 1;
+    by_rank_ = rules.sum == RankSum::ByRank && ranks_ > 1;
+    in_parts_ = rules.optimizer == OptimizerState::InParts && ranks_ > 1;
 }
 void Experiment::collect_state() {
     if (lost_) throw LostRank("a rank with a part of the optimizer's state was lost");

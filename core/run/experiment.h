@@ -61,7 +61,7 @@ class Experiment {
     /// From now on the steps of advance() are those of these ranks together (Trainer::join): each has such an
     /// experiment and makes the same calls, whatever it measures. LostRank leaves the state as it was before
     /// the call.
-    void join(Communicator& ranks, OptimizerState state = OptimizerState::Whole);
+    void join(Communicator& ranks, const RankRules& rules = {});
     /// Before checkpoint(), in all ranks: Trainer::collect_state. LostRank after one was lost.
     void collect_state();
     std::int64_t steps_done() const;
@@ -152,6 +152,7 @@ class Experiment {
     std::map<std::string, PlaceSelection> selections_;  ///< by probe (ProbePlan::only)
     FlightRecorder flight_;
     int ranks_ = 1;          ///< that make its steps
+    bool by_rank_ = false;   ///< gradients are added (RankSum)
     bool in_parts_ = false;  ///< the optimizer's state
     bool lost_ = false;      ///< a rank that had a part of it
     double training_seconds_ = 0, probe_seconds_ = 0, last_step_seconds_ = 0;

@@ -32,8 +32,8 @@ std::size_t begin_of(const std::vector<std::size_t>& ends, int rank) {
 }  // namespace
 
 template <class T>
-RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model, int sequences)
-    : ranks_(ranks), model_(model), sequences_(sequences) {
+RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model, int sequences, RankSum sum)
+    : ranks_(ranks), model_(model), sequences_(sequences), by_(sum) {
     Device& device = model.device();
     const int size = ranks.size(), of_device = device.shards(sequences),
               shards = of_device > 1 ? of_device : std::min(size, sequences);
@@ -57,7 +57,9 @@ RankGradients<T>::RankGradients(Communicator& ranks, const Transformer<T>& model
     for (std::size_t i = begin_of(piece_ends_, rank); i < piece_ends_[static_cast<std::size_t>(rank)]; ++i)
         own.push_back({pieces[i].offset - begin, pieces[i].count, false});
     pieces_.upload(device, own);
-    received_.resize(static_cast<std::size_t>(shards - part_.count));
+    int received = 0;
+    for (int r = 0; r < size; ++r) received += r == rank ? 0 : sent_by(r);
+    received_.resize(static_cast<std::size_t>(received));
     for (auto& of_shard : received_)
         of_shard.resize(device, slice_ends_[static_cast<std::size_t>(rank)] - begin);
 }
@@ -85,19 +87,21 @@ void RankGradients<T>::sum(Gradients<T>& gradients, ThreadPool& pool) {
     const std::size_t begin = begin_of(slice_ends_, rank),
                       own = slice_ends_[static_cast<std::size_t>(rank)] - begin;
 
+    if (by_ == RankSum::ByRank && gradients.shards.size() > 1) model_.sum_shards(gradients, pool);
     std::vector<std::vector<Communicator::Block>> to(parts_.size()), from(parts_.size());
     std::vector<const T*> shards;  // of this rank's part of the arena, in order
+    const auto sent = static_cast<std::size_t>(sent_by(rank));
     auto received = received_.begin();
     for (int r = 0; r < ranks_.size(); ++r) {
         const auto at = static_cast<std::size_t>(r);
         if (r == rank) {
-            for (auto& shard : gradients.shards) shards.push_back(shard.data() + begin);
+            for (std::size_t i = 0; i < sent; ++i) shards.push_back(gradients.shards[i].data() + begin);
             continue;
         }
         const std::size_t theirs = begin_of(slice_ends_, r);
-        for (auto& shard : gradients.shards)
-            to[at].push_back({shard.data() + theirs, (slice_ends_[at] - theirs) * sizeof(T)});
-        for (int i = 0; i < parts_[at].count; ++i, ++received) {
+        for (std::size_t i = 0; i < sent; ++i)
+            to[at].push_back({gradients.shards[i].data() + theirs, (slice_ends_[at] - theirs) * sizeof(T)});
+        for (int i = 0; i < sent_by(r); ++i, ++received) {
             from[at].push_back({received->data(), own * sizeof(T)});
             shards.push_back(received->data());
         }
@@ -110,10 +114,15 @@ void RankGradients<T>::sum(Gradients<T>& gradients, ThreadPool& pool) {
     StepOps<T>& step = device.template step_ops<T>();
     T* const total = gradients.total().data();
     double* const squares = gradients.piece_squares.data();
+    const int count = static_cast<int>(shards.size());
+    // Of many, the sum may only be where the first of them is; of which this rank's may be a later one.
+    const bool in_place = count <= kSummedAtOnce || rank == 0;
+    T* const into = in_place ? total + begin : received_.front().data();
     device.run_ranges(pool, static_cast<int>(pieces_.size()), [&](int first, int end) {
-        step.sum_shards(pieces_.data(), first, end, static_cast<int>(shards.size()), shards.data(),
-                        total + begin, squares + begin_of(piece_ends_, rank));
+        step.sum_shards(pieces_.data(), first, end, count, shards.data(), into,
+                        squares + begin_of(piece_ends_, rank));
     });
+    if (!in_place && own > 0) device.copy(total + begin, into, own * sizeof(T));
     all_gather(total, times(slice_ends_, sizeof(T)));
     all_gather(squares, times(piece_ends_, sizeof(double)));
 

@@ -78,10 +78,10 @@ void Trainer<T>::prepare_numerics(std::int64_t step) {
 }
 
 template <class T>
-void Trainer<T>::join(Communicator& ranks, OptimizerState state) {
-    ranks_ = std::make_unique<RankGradients<T>>(ranks, model_, train_.batch);
+void Trainer<T>::join(Communicator& ranks, const RankRules& rules) {
+    ranks_ = std::make_unique<RankGradients<T>>(ranks, model_, train_.batch, rules.sum);
     joined_ = true;
-    if (state == OptimizerState::InParts && ranks.size() > 1)
+    if (rules.optimizer == OptimizerState::InParts && ranks.size() > 1)
         parts_ = std::make_unique<RankOptimizer<T>>(ranks, optimizer_, model_.device());
 }
 

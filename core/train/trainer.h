@@ -53,10 +53,14 @@ struct StepNumbers {
     double batch_hash = 0;
 };
 
-/// Of a trainer that makes its steps with other ranks.
 enum class OptimizerState {
     Whole,    ///< each rank has all of it
     InParts,  ///< each has that of a part of the weights (RankOptimizer)
+};
+/// Of a trainer that makes its steps with other ranks: the same in all.
+struct RankRules {
+    OptimizerState optimizer = OptimizerState::Whole;
+    RankSum sum = RankSum::ByShard;
 };
 
 /// The complete state between two steps as plain data: restoring it resumes bit for bit.
@@ -111,14 +115,15 @@ class Trainer {
     void raise_eps(std::vector<double> by_site) { model_.raise_eps(std::move(by_site)); }
     /// From now on a step is one of these ranks together, each of which has a trainer in the same state; they
     /// call step() together. Every number but the held-out ones, which each measures by itself, and every
-    /// weight has the bits of a trainer alone. LostRank leaves the state as it was before the step.
-    /// `ranks` is for the memory of its device, on which steps are then made call by call, one at a time.
-    /// On a card the bits are the same in all ranks and each time, but depend on their number.
+    /// weight has the bits of a trainer alone, where gradients are added by shards. LostRank leaves the state
+    /// as it was before the step. `ranks` is for the memory of its device, on which steps are then made call
+    /// by call, one at a time. On a card the bits are the same in all ranks and each time, but depend on
+    /// their number.
     ///
     /// With the optimizer's state in parts, save() and second_moments() need collect_state(), and after a
     /// LostRank there is no state to continue from.
     /// Before the first step. InputError as RankGradients. `ranks` outlives the trainer.
-    void join(Communicator& ranks, OptimizerState state = OptimizerState::Whole);
+    void join(Communicator& ranks, const RankRules& rules = {});
     /// Gives the first rank the whole state of the optimizer, until the next step; all ranks call it. Nothing
     /// where it is not in parts.
     void collect_state();

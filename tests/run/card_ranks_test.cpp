@@ -91,11 +91,10 @@ class CardRanksTest : public QObject {
 
     void theSameBitsEachTime() {
         const Recipe recipe = recipe_of(stack_of("post"), 2);
-        const auto trained = [&](OptimizerState state) {
-            return train_in_ranks(recipe, 2, nullptr, emulated, state)[0];
+        const auto trained = [&](const RankRules& rules) {
+            return train_in_ranks(recipe, 2, nullptr, emulated, rules)[0];
         };
-        const Trained once = trained(OptimizerState::Whole), again = trained(OptimizerState::Whole),
-                      in_parts = trained(OptimizerState::InParts);
+        const Trained once = trained({}), again = trained({}), in_parts = trained(kInParts);
         for (const Trained* other : {&again, &in_parts}) {
             compare_rows(once.run, other->run);
             compare_state(once.last, other->last);
@@ -103,11 +102,8 @@ class CardRanksTest : public QObject {
     }
 
     /// A batch of seven has at most seven ranks, where a CPU has at most four.
-    void asManyRanksAsSequences() {
-        const Recipe recipe = recipe_of(R"("precision": "fp64", )" + stack_of("pre"), 1);
-        const Trained on_cpu = train(recipe, nullptr);
-        const std::vector<Trained> seven = train_in_ranks(recipe, 7, nullptr, emulated);
-        QVERIFY(apart(*on_cpu.run.steps.find("loss"), *seven[6].run.steps.find("loss")) <= 1e-11);
+    void moreRanksThanSequencesAreAnError() {
+        const Recipe recipe = recipe_of(stack_of("pre"), 1);
         try {
             train_in_ranks(recipe, 8, nullptr, emulated);
             QFAIL("eight ranks, seven sequences");
@@ -117,6 +113,18 @@ class CardRanksTest : public QObject {
                 QString("--ranks: 8 ranks, and the gradient of a batch of 7 is a sum of 7 parts, allowed: "
                         "1 … 7 ranks"));
         }
+    }
+
+    /// More than are added at once.
+    void eighteenRanks() {
+        Recipe recipe = recipe_of(
+            R"("precision": "fp64", "stack": {"depth": 1, "d_model": 8, "heads": 1, "context": 4})", 1);
+        recipe.train.batch = 18;
+        const Trained on_cpu = train(recipe, nullptr);
+        const std::vector<Trained> all = train_in_ranks(recipe, 18, nullptr, emulated);
+        for (const Trained& rank : all) compare_state(all[0].last, rank.last);
+        for (const char* name : {"loss", "grad_norm"})
+            QVERIFY2(apart(*on_cpu.run.steps.find(name), *all[17].run.steps.find(name)) <= 1e-11, name);
     }
 
     /// Two ranks on cards stop, a process on the CPU continues.

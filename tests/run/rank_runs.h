@@ -37,11 +37,11 @@ struct Trained {
 /// not the first, without a checkpoint.
 inline Trained train(const Recipe& recipe, Communicator* ranks, std::int64_t until = 1 << 20,
                      const Checkpoint* from = nullptr, Device& device = cpu_device(),
-                     OptimizerState state = OptimizerState::Whole) {
+                     const RankRules& rules = {}) {
     ThreadPool pool(1);
     Experiment experiment(recipe, "a", "test", nullptr, device);
-    if (ranks) experiment.join(*ranks, state);
-    const bool whole = state == OptimizerState::Whole;
+    if (ranks) experiment.join(*ranks, rules);
+    const bool whole = rules.optimizer == OptimizerState::Whole;
     if (from) experiment.restore(*from);
     RunData run = experiment.header();
     const bool leads = ranks && ranks->rank() == 0;
@@ -55,26 +55,28 @@ inline Trained train(const Recipe& recipe, Communicator* ranks, std::int64_t unt
 }
 
 /// What a rank that does not record trains. It takes part in `updates` where the state is in parts.
-inline Recipe of_follower(Recipe recipe, OptimizerState state = OptimizerState::Whole) {
+inline Recipe of_follower(Recipe recipe, const RankRules& rules = {}) {
     std::erase_if(recipe.probes, [&](const ProbePlan& plan) {
-        return state == OptimizerState::Whole || plan.id != "updates";
+        return rules.optimizer == OptimizerState::Whole || plan.id != "updates";
     });
     recipe.train.validate_every = 0;
     return recipe;
 }
+
+inline const RankRules kInParts{OptimizerState::InParts, RankSum::ByShard};
 
 using MakeDevice = std::function<std::unique_ptr<Device>()>;
 
 /// Of each rank; on the CPU, or each on a device that `make` gives.
 inline std::vector<Trained> train_in_ranks(const Recipe& recipe, int size, const Checkpoint* from = nullptr,
                                            const MakeDevice& make = nullptr,
-                                           OptimizerState state = OptimizerState::Whole) {
+                                           const RankRules& rules = {}) {
     std::vector<Trained> all(static_cast<std::size_t>(size));
     test::ThreadRanks(size).run([&](HostCommunicator& ranks) {
         const std::unique_ptr<Device> device = make ? make() : nullptr;
         all[static_cast<std::size_t>(ranks.rank())] =
-            train(ranks.rank() == 0 ? recipe : of_follower(recipe, state), &ranks, 1 << 20, from,
-                  device ? *device : cpu_device(), state);
+            train(ranks.rank() == 0 ? recipe : of_follower(recipe, rules), &ranks, 1 << 20, from,
+                  device ? *device : cpu_device(), rules);
     });
     return all;
 }

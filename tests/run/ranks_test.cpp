@@ -6,6 +6,7 @@
 #include "tests/support/test_main.h"
 
 #include <chrono>
+#include <cmath>
 
 using namespace normscope;
 using namespace normscope::rank_runs;
@@ -41,13 +42,33 @@ class RanksTest : public QObject {
             const std::vector<Trained> all = train_in_ranks(recipe, size);
             compare_rows(alone.run, all[0].run);
             for (const Trained& rank : all) compare_state(alone.last, rank.last);
-            const Trained in_parts =
-                train_in_ranks(recipe, size, nullptr, nullptr, OptimizerState::InParts)[0];
+            const Trained in_parts = train_in_ranks(recipe, size, nullptr, nullptr, kInParts)[0];
             compare_rows(alone.run, in_parts.run);
             compare_state(alone.last, in_parts.last);
             const auto &x = alone.run.probes.at("updates"), &y = in_parts.run.probes.at("updates");
             QCOMPARE(y.size(), x.size());
             for (std::size_t i = 0; i < x.size(); ++i) compare_arrays(x[i], y[i]);
+        }
+    }
+
+    /// Each rank adds its own shards first: the same bits in all ranks, those of one process but for
+    /// rounding, and where each has one shard, these.
+    void gradientsAreAddedByRank() {
+        Recipe recipe = recipe_of(R"("precision": "fp64", )" + stack_of("pre"));
+        recipe.probes.clear();
+        const Trained alone = train(recipe, nullptr);
+        const std::vector<double>& losses = *alone.run.steps.find("loss");
+        for (int size : {2, 3, 4}) {
+            const std::vector<Trained> all =
+                train_in_ranks(recipe, size, nullptr, nullptr, {OptimizerState::Whole, RankSum::ByRank});
+            for (const Trained& rank : all) compare_state(all[0].last, rank.last);
+            const std::vector<double>& found = *all[0].run.steps.find("loss");
+            QCOMPARE(found.size(), losses.size());
+            for (std::size_t i = 0; i < found.size(); ++i)
+                QVERIFY2(std::abs(found[i] - losses[i]) <= 1e-11 * losses[i], qPrintable(QString::number(i)));
+            QCOMPARE(all[0].last.params == alone.last.params, size == 4);
+            QVERIFY(QString::fromStdString(all[0].run.device)
+                        .endsWith(QString(", %1 ranks, gradients added by rank").arg(size)));
         }
     }
 
@@ -94,11 +115,11 @@ class RanksTest : public QObject {
         // The same with the state of the optimizer in parts, before and after.
         Checkpoint of_parts;
         test::ThreadRanks(4).run([&](HostCommunicator& ranks) {
-            Trained made = train(recipe, &ranks, 5, nullptr, cpu_device(), OptimizerState::InParts);
+            Trained made = train(recipe, &ranks, 5, nullptr, cpu_device(), kInParts);
             if (ranks.rank() == 0) of_parts = std::move(made.last);
         });
         compare_state(at_five, of_parts);
-        const Trained parts = train_in_ranks(recipe, 3, &of_parts, nullptr, OptimizerState::InParts)[0];
+        const Trained parts = train_in_ranks(recipe, 3, &of_parts, nullptr, kInParts)[0];
         compare_rows(alone.run, parts.run);
         compare_state(alone.last, parts.last);
     }
@@ -160,7 +181,7 @@ class RanksTest : public QObject {
             if (ranks.rank() > 0) {
                 ThreadPool pool(1);
                 Experiment experiment(recipe, "a", "test");
-                experiment.join(ranks, OptimizerState::InParts);
+                experiment.join(ranks, kInParts);
                 try {
                     while (experiment.steps_done() < (ranks.rank() == 1 ? 3 : 6)) {
                         experiment.advance(pool);
@@ -172,7 +193,7 @@ class RanksTest : public QObject {
             }
             ThreadPool pool(1);
             auto experiment = std::make_unique<Experiment>(recipe, "a", "test");
-            experiment->join(ranks, OptimizerState::InParts);
+            experiment->join(ranks, kInParts);
             RunStart start;
             start.asked_for_checkpoints = true;
             Run run(std::move(experiment), std::move(start), sink, std::chrono::hours(0));

@@ -46,11 +46,12 @@ void fillKeys(QComboBox* box) {
 }  // namespace
 
 SweepDialog::SweepDialog(const Recipe& base, const QString& name, QString folders, double run_seconds,
-                         QWidget* parent)
+                         QString machine, QWidget* parent)
     : QDialog(parent),
       base_(baseText(base)),
       steps_(base.train.steps),
       run_seconds_(run_seconds),
+      machine_(std::move(machine)),
       folders_(std::move(folders)),
       seeds_(new QLineEdit(this)),
       folder_(new QLineEdit(this)),
@@ -208,7 +209,7 @@ QString SweepDialog::sizeText(const std::vector<SweepField>& fields) const {
                                         [](const SweepField& field) { return field.key == "steps"; });
     QString text = steps_vary ? tr("%1 runs").arg(runs) : tr("%1 runs of %2 steps").arg(runs).arg(steps_);
     if (run_seconds_ > 0 && same_time)
-        text += tr(", %1 on this machine").arg(aboutTime(run_seconds_ * static_cast<double>(runs)));
+        text += tr(", %1 on %2").arg(aboutTime(run_seconds_ * static_cast<double>(runs)), machine_);
     return text;
 }
 

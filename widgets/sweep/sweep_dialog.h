@@ -18,8 +18,9 @@ class SweepDialog : public QDialog {
     Q_OBJECT
   public:
     /// `base` is trained with each combination; `name` is how the dialog names it. New folders are made in
-    /// `folders`. `run_seconds`: what a run of `base` takes, 0 if not known.
-    SweepDialog(const Recipe& base, const QString& name, QString folders, double run_seconds,
+    /// `folders`. `run_seconds`: what a run of `base` takes on this machine ("this machine", another one's
+    /// name), 0 if not known.
+    SweepDialog(const Recipe& base, const QString& name, QString folders, double run_seconds, QString machine,
                 QWidget* parent);
 
     /// Only this key, with these values; of `seed` they are the seeds.
@@ -40,6 +41,7 @@ class SweepDialog : public QDialog {
     std::string base_;
     const int steps_;
     const double run_seconds_;
+    const QString machine_;
     QString folders_;
     struct Row {
         QComboBox* key;

@@ -196,7 +196,8 @@ Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ra
         std::make_unique<Experiment>(recipe, "a", default_run_name(recipe), std::move(corpus), device);
     Experiment& built = *made.experiment;
     if (Communicator* const together = ranks.communicator(backend))
-        built.join(*together, ranks.shards_optimizer() ? OptimizerState::InParts : OptimizerState::Whole);
+        built.join(*together, {ranks.shards_optimizer() ? OptimizerState::InParts : OptimizerState::Whole,
+                               options.sum_by_rank ? RankSum::ByRank : RankSum::ByShard});
     RunStart& start = made.start;
     start.asked_for_checkpoints = ranks.shards_optimizer();
     if (resumes) {
@@ -221,14 +222,13 @@ Prepared prepared(const TrainOptions& options, Progress& progress, RankGroup& ra
 }
 
 /// What the ranks of a run have in common.
-std::string common_words(const Prepared& made, bool parts) {
+std::string common_words(const Prepared& made, const std::string& rules) {
     const Resumption* const resumed = made.resumed ? &*made.resumed : nullptr;
     const std::string from = made.start.checkpoint       ? std::to_string(made.start.checkpoint->step)
                              : resumed && resumed->ended ? "ended"
                                                          : "new";
     const bool on_cpu = !made.experiment || made.experiment->device().capabilities().host_readable;
-    return std::string(NORMSCOPE_VERSION) + (on_cpu ? " cpu " : " card ") + (parts ? "in parts " : "") +
-           from + " " + made.recipe;
+    return std::string(NORMSCOPE_VERSION) + (on_cpu ? " cpu " : " card ") + rules + from + " " + made.recipe;
 }
 
 /// A run that had ended: what it has is printed, in the form of a session.
@@ -310,7 +310,8 @@ int train(const TrainOptions& options, Progress& progress, RankGroup& ranks) {
     Prepared made;
     ranks.prepare([&] {
         made = prepared(options, progress, ranks);
-        return common_words(made, ranks.shards_optimizer());
+        return common_words(made, std::string(ranks.shards_optimizer() ? "in parts " : "") +
+                                      (options.sum_by_rank ? "by rank " : ""));
     });
     if (!made.experiment) {
         if (ranks.leads()) return show_ended(options, progress, *made.resumed);
@@ -362,6 +363,8 @@ int run_train(const TrainOptions& options) {
     stop_after(options.max_seconds);
     Progress progress(options.json, options.report_every);
     try {
+        if (options.sum_by_rank && options.ranks.empty())
+            throw InputError("--sum-by-rank", "there is one process", "with --ranks");
         RankGroup ranks(options.ranks, options.shard_optimizer);
         if (!ranks.leads()) progress.mute();
         return ranks.alone() ? train(options, progress, ranks) : train_in_ranks(options, progress, ranks);

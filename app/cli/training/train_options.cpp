@@ -80,6 +80,9 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
                     "mpi: the processes that its launcher started train one stack together, each a part of "
                     "every batch, with the bits of one process")
         ->check(CLI::IsMember({"mpi"}));
+    command.add_flag("--sum-by-rank", options.sum_by_rank,
+                     "each rank adds the gradients of its own parts first: fewer bytes, not the bits of one "
+                     "process; stated in the run's device");
     command.add_flag("--shard-optimizer", options.shard_optimizer,
                      "each rank keeps the optimizer's state of a part of the weights alone (ZeRO stage 1); "
                      "without a lost rank's part the run resumes from its last checkpoint");

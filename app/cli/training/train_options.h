@@ -15,7 +15,8 @@ struct TrainOptions {
     std::vector<std::string> settings, watch;
     int steps = -1, threads = 0, report_every = 0;
     double max_seconds = 0;
-    bool shard_optimizer = false, resume = false, json = false, stop_at_watch = false, diverged_ok = false;
+    bool sum_by_rank = false, shard_optimizer = false, resume = false, json = false, stop_at_watch = false,
+         diverged_ok = false;
 };
 
 /// The options of `train`, which outlive the command.

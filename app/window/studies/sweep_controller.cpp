@@ -2,6 +2,7 @@
 #include "app/window/studies/sweep_controller.h"
 
 #include "app/lab/lab.h"
+#include "app/lab/remote/place.h"
 #include "widgets/common/banner.h"
 #include "widgets/common/settings.h"
 #include "widgets/drawers/drawer.h"
@@ -137,8 +138,11 @@ void SweepController::create() {
     }
     if (dialog_) return dialog_->activateWindow();
     const LabRun& run = lab_.comparison().selectedRun();
+    const std::string& device = lab_.devices().chosen();
+    const QString machine =
+        is_remote(device) ? QString::fromStdString(parse_remote(device).first.host) : tr("this machine");
     auto* dialog = new SweepDialog(run.recipe, QString::fromStdString(run.data->name), folder_,
-                                   lab_.view().trainingSeconds(run.recipe), window_);
+                                   lab_.view().trainingSeconds(run.recipe), machine, window_);
     dialog_ = dialog;
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &SweepDialog::startRequested, this, [this](const SweepSpec& spec, const QString& folder) {

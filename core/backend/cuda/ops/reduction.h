@@ -157,7 +157,7 @@ inline std::size_t square_chunk(std::size_t count) {
 /// The shards' gradients, by value in a launch.
 template <class T>
 struct Shards {
-    static constexpr int most = 16;
+    static constexpr int most = kSummedAtOnce;
     const T* at[most];
     int count;
 };
