@@ -69,8 +69,7 @@ using MakeDevice = std::function<std::unique_ptr<Device>()>;
 
 /// Of each rank; on the CPU, or each on a device that `make` gives.
 inline std::vector<Trained> train_in_ranks(const Recipe& recipe, int size, const Checkpoint* from = nullptr,
-                                           const MakeDevice& make = nullptr,
-                                           const RankRules& rules = {}) {
+                                           const MakeDevice& make = nullptr, const RankRules& rules = {}) {
     std::vector<Trained> all(static_cast<std::size_t>(size));
     test::ThreadRanks(size).run([&](HostCommunicator& ranks) {
         const std::unique_ptr<Device> device = make ? make() : nullptr;
