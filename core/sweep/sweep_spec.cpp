@@ -209,6 +209,7 @@ std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
     if (count > kMaxSweepRuns)
         throw InputError("--grid", "has too many runs", "at most " + std::to_string(kMaxSweepRuns));
     std::vector<SweepRun> runs;
+    std::string name;  // of the combination, which its seeds share: the recipe is parsed for it
     for (std::size_t index = 0; index < count; ++index) {
         SweepRun run{index, {}, spec.seeds[index % spec.seeds.size()], "", ""};
         std::size_t rest = index / spec.seeds.size();
@@ -218,7 +219,8 @@ std::vector<SweepRun> expand_sweep(const SweepSpec& spec) {
             rest /= values.size();
         }
         run.recording = file_name(spec, run, count);
-        run.name = run_name(spec, run);
+        if (index % spec.seeds.size() == 0) name = run_name(spec, run);
+        run.name = name;
         if (spec.seeds.size() > 1) run.name += " seed " + std::to_string(run.seed);
         runs.push_back(std::move(run));
     }
