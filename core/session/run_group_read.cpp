@@ -164,7 +164,10 @@ std::optional<StepOverview> read_overview(hid_t run, std::size_t most_blocks) {
     return level;
 }
 
-Outcome read_outcome(hid_t run) {
+namespace {
+
+/// As its writer has left it so far.
+Outcome stored_outcome(hid_t run) {
     Outcome outcome;
     const auto words = hdf5::read_texts(run, "state");
     if (words.size() != 1) hdf5::fail_reading(run, "state", "is not one word");
@@ -179,8 +182,21 @@ Outcome read_outcome(hid_t run) {
     const auto texts = hdf5::read_texts(group, "text");
     if (texts.size() != 1) hdf5::fail_reading(group, "text", "is not one text");
     outcome.text = texts[0];
-    const bool unfinished = outcome.state == RunState::Running || outcome.state == RunState::Paused;
-    if (unfinished && !live_writer(run)) outcome.state = RunState::Interrupted;
+    return outcome;
+}
+
+bool unfinished(const Outcome& outcome) {
+    return outcome.state == RunState::Running || outcome.state == RunState::Paused;
+}
+
+}  // namespace
+
+Outcome read_outcome(hid_t run) {
+    Outcome outcome = stored_outcome(run);
+    if (!unfinished(outcome) || live_writer(run)) return outcome;
+    // The writer may have finished the run since its state was read.
+    outcome = stored_outcome(run);
+    if (unfinished(outcome)) outcome.state = RunState::Interrupted;
     return outcome;
 }
 

@@ -28,6 +28,9 @@ RecordingGrowth read_growth(const std::string& path, const RecordingMark& known)
     const auto ids = hdf5::children(runs);
     if (ids.size() != 1) throw InputError(path + ": holds " + std::to_string(ids.size()) + " runs, not one");
     RecordingGrowth growth;
+    // Before the rows: a writer that ends while they are read has written more than was found.
+    const auto writer = layout::live_writer(hdf5::open_group(runs, ids[0]));
+    if (writer) growth.writer = layout::writer_text(*writer);
     growth.whole = !same_file(file, known.file);
     if (!growth.whole) {
         auto grown = layout::read_run_beyond(runs, ids[0], known);
@@ -35,8 +38,6 @@ RecordingGrowth read_growth(const std::string& path, const RecordingMark& known)
         if (grown) growth.run = std::move(*grown);
     }
     if (growth.whole) growth.run = layout::read_run(runs, ids[0], true).data;
-    const auto writer = layout::live_writer(hdf5::open_group(runs, ids[0]));
-    if (writer) growth.writer = layout::writer_text(*writer);
     growth.mark = mark_of(growth.run, file);
     if (!growth.whole) {
         growth.mark.rows += known.rows;

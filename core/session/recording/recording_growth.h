@@ -15,7 +15,9 @@ RecordingMark mark_of(const RunData& run, const FileIdentity& file);
 struct RecordingGrowth {
     RunData run;         ///< header and outcome; of rows, samples and events those beyond the mark
     bool whole = false;  ///< another file is there, or the file was cut: `run` has everything
-    std::string writer;  ///< "process 812", "process 812 on node3"; empty: it does not write any more
+    /// "process 812", "process 812 on node3"; empty: it had ended before this was read, and `run` has all of
+    /// it.
+    std::string writer;
     RecordingMark mark;  ///< with what was read now
 };
 
