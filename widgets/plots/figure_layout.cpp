@@ -389,6 +389,13 @@ class Layouter {
         }
     }
 
+    /// A label of an end of the axis may be wider than the margin there.
+    QRectF inFigure(QRectF label) const {
+        label.moveRight(std::min(label.right(), layout_.size.width()));
+        label.moveLeft(std::max(label.left(), 0.0));
+        return label;
+    }
+
     void addXTicks(std::size_t i) {
         const Plot& plot = figure_.plots[i];
         PlotLayout& out = layout_.plots[i];
@@ -403,7 +410,7 @@ class Layouter {
                 TickShape shape{tick, out.x.toPixel(tick.value), {}};
                 if (!tick.label.isEmpty()) {
                     const double width = textSize(tick.label, Font::Small, style_).width();
-                    shape.label_rect = QRectF(shape.at - width / 2, top, width, row_);
+                    shape.label_rect = inFigure(QRectF(shape.at - width / 2, top, width, row_));
                     needed += width + 8 * unit_;
                     ++labels;
                 }

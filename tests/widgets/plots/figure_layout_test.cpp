@@ -426,6 +426,25 @@ class FigureLayoutTest : public QObject {
         QVERIFY(find(plot.texts, "largest of"));
     }
 
+    /// The first of many narrow columns is at the frame, and a map of one row has a narrow margin there.
+    void namesOfColumnsStayInsideTheFigure() {
+        Figure f = samples::theta();
+        f.side_by_side = false;
+        f.plots.resize(1);
+        HeatMap map;
+        map.rows = 1;
+        map.columns = 100;
+        map.value.assign(100, 0.1);
+        map.row_names = QStringList{QString()};
+        for (int i = 0; i < map.columns; ++i) map.column_names << QStringLiteral("%1·10⁻⁴").arg(1 + i / 8.0);
+        f.plots[0].maps = {map};
+        const auto ticks = lay(f).plots.at(0).x_ticks;
+        QVERIFY(labelsOf(ticks).size() > 3);
+        QVERIFY(!ticks.front().label_rect.isNull());
+        for (const TickShape& tick : ticks)
+            QVERIFY(tick.label_rect.isNull() || QRectF(QPointF(), kSize).contains(tick.label_rect));
+    }
+
     void emptyFiguresStateWhy() {
         Figure f;
         f.title = "Growth";
