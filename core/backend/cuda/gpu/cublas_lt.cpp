@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/backend/cuda/gpu/cublas_lt.h"
 
+#include "core/backend/plugin/library_functions.h"
 #include "core/base/error.h"
-
-#include <dlfcn.h>
 
 namespace normscope::cuda {
 
@@ -11,32 +10,24 @@ namespace {
 
 CublasLt opened() {
     CublasLt lt;
-    void* library = nullptr;
-    for (const char* name : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
-                             "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"})
-        if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        lt.missing = "no cuBLASLt (libcublasLt.so.13 or libcublasLt.so.12 on the dynamic linker's path)";
-        return lt;
-    }
-    const auto find = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-        if (!function && lt.missing.empty()) lt.missing = std::string("cuBLASLt has no function ") + name;
-    };
-    find(lt.create, "cublasLtCreate");
-    find(lt.matmul, "cublasLtMatmul");
-    find(lt.desc_create, "cublasLtMatmulDescCreate");
-    find(lt.desc_destroy, "cublasLtMatmulDescDestroy");
-    find(lt.desc_set, "cublasLtMatmulDescSetAttribute");
-    find(lt.layout_create, "cublasLtMatrixLayoutCreate");
-    find(lt.layout_destroy, "cublasLtMatrixLayoutDestroy");
-    find(lt.layout_set, "cublasLtMatrixLayoutSetAttribute");
-    find(lt.preference_create, "cublasLtMatmulPreferenceCreate");
-    find(lt.preference_destroy, "cublasLtMatmulPreferenceDestroy");
-    find(lt.preference_set, "cublasLtMatmulPreferenceSetAttribute");
-    find(lt.heuristic, "cublasLtMatmulAlgoGetHeuristic");
-    find(lt.algorithm_check, "cublasLtMatmulAlgoCheck");
-    find(lt.status_string, "cublasLtGetStatusString");
+    LibraryFunctions library("cuBLASLt", "libcublasLt.so.13 or libcublasLt.so.12",
+                             {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
+                              "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"});
+    library.find(lt.create, "cublasLtCreate");
+    library.find(lt.matmul, "cublasLtMatmul");
+    library.find(lt.desc_create, "cublasLtMatmulDescCreate");
+    library.find(lt.desc_destroy, "cublasLtMatmulDescDestroy");
+    library.find(lt.desc_set, "cublasLtMatmulDescSetAttribute");
+    library.find(lt.layout_create, "cublasLtMatrixLayoutCreate");
+    library.find(lt.layout_destroy, "cublasLtMatrixLayoutDestroy");
+    library.find(lt.layout_set, "cublasLtMatrixLayoutSetAttribute");
+    library.find(lt.preference_create, "cublasLtMatmulPreferenceCreate");
+    library.find(lt.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+    library.find(lt.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+    library.find(lt.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+    library.find(lt.algorithm_check, "cublasLtMatmulAlgoCheck");
+    library.find(lt.status_string, "cublasLtGetStatusString");
+    lt.missing = library.missing();
     return lt;
 }
 
