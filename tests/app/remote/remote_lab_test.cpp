@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A laboratory whose engine is on another machine: the numbers are those of an engine here, runs are recorded
 // there and here, and a connection that is cut, or an engine that is gone, loses nothing.
-#include "app/lab/lab.h"
 #include "app/lab/remote/remote_engine.h"
 #include "app/lab/remote/welcome.h"
-#include "app/lab/studies/sweep_copy.h"
 #include "core/base/nan.h"
 #include "core/interchange/model_file.h"
 #include "core/recipe/presets.h"
 #include "core/session/recording/recovery.h"
-#include "core/sweep/sweep_folder.h"
-#include "tests/app/lab/lab_bench.h"
+#include "remote_bench.h"
 #include "tests/app/lab/post.h"
 #include "tests/app/window/small_recipe.h"
 #include "tests/support/test_main.h"
-#include "there.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,73 +19,15 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
-#include <cmath>
 
 using namespace normscope;
 using namespace normscope::app;
 using normscope::test::smallRecipe;
 using normscope::test::There;
+using normscope::test::remote::Bench;
+using normscope::test::remote::sameBits;
 
 namespace {
-
-struct Bench {
-    QTemporaryDir place;
-    std::unique_ptr<Lab> lab;
-    QStringList lines;  ///< problems and changes of the connection, in their order
-
-    explicit Bench(const std::string& device, int steps = 6) {
-        Lab::Options options{1, folder()};
-        options.backend = device;
-        lab = std::make_unique<Lab>(std::move(options));
-        const auto keep = [this](const QString& text) { lines << text; };
-        QObject::connect(lab.get(), &Lab::problem, lab.get(), keep);
-        QObject::connect(lab.get(), &Lab::connectionChanged, lab.get(), keep);
-        test::makeSmall(*lab, steps);
-        lab->view().setVisibleProbes({"growth", "gradients", "jacobian"});
-    }
-    QString folder() const { return place.filePath(QStringLiteral("recordings")); }
-    const LabRun& run(std::size_t i) const { return lab->comparison().runs[i]; }
-    bool connected() const { return lab->devices().chosen().find(" cpu") != std::string::npos; }
-    bool ended() const { return !lab->training().playing() && !lab->comparison().anyTraining(); }
-    bool exact() const { return lab->view().exact() && lab->waitingRequests().empty(); }
-    bool settled() const { return ended() && exact(); }
-    /// The folder of a sweep.
-    std::string map() const { return place.filePath(QStringLiteral("map")).toStdString(); }
-    /// To its end.
-    void sweep(const SweepSpec& spec, const std::string& device) const {
-        lab->sweeps().start(spec, QString::fromStdString(map()), device, 1);
-        if (!QTest::qWaitFor([this] { return !lab->sweeps().running(); }, 60000))
-            throw std::runtime_error("the sweep does not end");
-    }
-    /// What play() trains, to its end.
-    void train() const {
-        lab->training().play();
-        if (!QTest::qWaitFor([this] { return settled(); }, 60000))
-            throw std::runtime_error("it does not end");
-    }
-};
-
-#define CONNECTED(bench)                                  \
-    QTRY_VERIFY_WITH_TIMEOUT((bench).connected(), 20000); \
-    QCOMPARE(There::engines().size(), 1u)
-
-SweepSpec smallSweep(int steps) {
-    SweepSpec spec;
-    spec.recipe = recipe_json(smallRecipe(Scheme::Pre, steps));
-    spec.grid = {{"optimizer.lr", {"0.001", "0.01"}}};
-    spec.seeds = {42, 43, 44};
-    return spec;
-}
-
-/// All but the time that they took.
-void compareRows(const SweepResults& a, const SweepResults& b) {
-    QCOMPARE(b.rows.size(), a.rows.size());
-    for (std::size_t i = 0; i < a.rows.size(); ++i) {
-        SweepRow row = b.rows[i];
-        row.seconds = a.rows[i].seconds;
-        QVERIFY2(row == a.rows[i], row.recording.c_str());
-    }
-}
 
 /// The files of a folder that are recordings.
 QStringList recordingsIn(const QString& folder) {
@@ -98,14 +36,6 @@ QStringList recordingsIn(const QString& folder) {
          QDir(folder).entryInfoList({QStringLiteral("*.h5")}, QDir::Files, QDir::Name))
         if (!file.fileName().contains(u".ckpt.")) files << file.filePath();
     return files;
-}
-
-bool sameBits(double a, double b) {
-    return a == b || (std::isnan(a) && std::isnan(b));
-}
-bool sameBits(const std::vector<double>& a, const std::vector<double>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](double x, double y) { return sameBits(x, y); });
 }
 
 /// Empty, or where two runs differ; times are those of their machines.
@@ -160,7 +90,7 @@ class RemoteLabTest : public QObject {
     void theNumbersAreThoseOfAnEngineHere() {
         const There there;
         Bench here("cpu"), away(There::device());
-        CONNECTED(away);
+        NORMSCOPE_CONNECTED(away);
         QTRY_VERIFY_WITH_TIMEOUT(here.exact() && away.exact(), 20000);
         for (const std::size_t i : {0u, 1u}) SAME(*here.run(i).data, *away.run(i).data);
         here.train();
@@ -190,7 +120,7 @@ class RemoteLabTest : public QObject {
         const There there;
         std::array<std::unique_ptr<Bench>, 2> both{std::make_unique<Bench>("cpu", 40),
                                                    std::make_unique<Bench>(There::device(), 40)};
-        CONNECTED(*both[1]);
+        NORMSCOPE_CONNECTED(*both[1]);
         for (const auto& bench : both) {
             Lab& lab = *bench->lab;
             lab.knobs().setWatch({{WatchQuantity::Loss, WatchComparator::Above, 0}});  // at the first step
@@ -225,7 +155,7 @@ class RemoteLabTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.exact(), 20000);
         b.train();
         b.lab->devices().choose(QString::fromStdString(There::device()));
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         b.lab->view().setStep(5);
         b.lab->forks().forkSelected();
         QTRY_VERIFY_WITH_TIMEOUT(b.lab->comparison().runs.size() == 3 && b.settled(), 60000);
@@ -248,7 +178,7 @@ class RemoteLabTest : public QObject {
         const int kept = ::open(qPrintable(path), O_RDWR | O_CREAT, 0600);  // as the HDF5 library does
         QVERIFY(kept >= 0);
         Bench b(There::device());
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         const bool inherited = There::hasOpen(path);
         ::close(kept);
         QVERIFY(!inherited);
@@ -264,7 +194,7 @@ class RemoteLabTest : public QObject {
         QFETCH(const bool, silent);
         const There there;
         Bench b(There::device(), 400), here("cpu", 400);
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).data->steps.rows() > 20 && b.run(1).data->steps.rows() > 20, 20000);
         if (silent)
@@ -301,7 +231,7 @@ class RemoteLabTest : public QObject {
     void anEngineThatIsGoneLeavesWhatWasRecorded() {
         const There there;
         Bench b(There::device(), 20000);
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(0).data->steps.rows() > 20 && b.run(1).data->steps.rows() > 20, 20000);
         b.lab->training().pause();  // with checkpoints
@@ -401,7 +331,7 @@ class RemoteLabTest : public QObject {
     void aRejectedRecipeIsStated() {
         const There there;
         Bench here("cpu"), away(There::device());
-        CONNECTED(away);
+        NORMSCOPE_CONNECTED(away);
         for (Bench* b : {&here, &away}) {
             b->lab->knobs().commitKey("stack.heads", 3);
             QTRY_VERIFY_WITH_TIMEOUT(!b->run(0).rejection.empty() && b->exact(), 20000);
@@ -436,210 +366,12 @@ class RemoteLabTest : public QObject {
         QTRY_VERIFY_WITH_TIMEOUT(b.exact(), 20000);
     }
 
-    /// As by an engine here, recorded there and here.
-    void aSweepTrainsThere() {
-        const There there;
-        Bench away(There::device()), here("cpu");
-        CONNECTED(away);
-        const SweepSpec spec = smallSweep(12);
-        away.sweep(spec, There::device());
-        here.sweep(spec, "cpu");
-        const SweepResults a = read_sweep(here.map()), b = read_sweep(away.map());
-        QCOMPARE(a.rows.size(), 6u);
-        compareRows(a, b);
-        compareRows(b, away.lab->sweeps().sweep()->results);
-        QVERIFY(away.lab->sweeps().sweep()->count.ended == 6 && away.lab->sweeps().sweep()->training.empty());
-        const QFileInfoList folders =
-            QDir(there.recordings() + "/sweeps").entryInfoList(QDir::Dirs | QDir::NoDotAndDotDot);
-        QCOMPARE(folders.size(), 1);
-        QVERIFY(folders[0].fileName().startsWith("map-"));
-        for (const SweepRow& row : b.rows) {
-            const auto bytes = text_of_file(away.map() + "/" + row.recording);
-            QVERIFY(bytes &&
-                    bytes == text_of_file(folders[0].filePath().toStdString() + "/" + row.recording));
-            const auto recorded = open_session(away.map() + "/" + row.recording).runs.at(0);
-            const auto other = open_session(here.map() + "/" + row.recording).runs.at(0);
-            QVERIFY(sameBits(*recorded.steps.find("loss"), *other.steps.find("loss")));
-        }
-        // The same sweep again has nothing to train, and takes what is there: a recording that was lost here.
-        QFile::remove(QString::fromStdString(away.map() + "/" + b.rows[2].recording));
-        away.sweep(spec, There::device());
-        compareRows(b, read_sweep(away.map()));
-        QVERIFY(QFile::exists(QString::fromStdString(away.map() + "/" + b.rows[2].recording)));
-    }
-
-    /// Stopped there, what has ended is here; it resumes there, and where the engine is gone, here.
-    void aSweepIsStoppedAndResumed() {
-        const There there;
-        Bench away(There::device()), here("cpu");
-        CONNECTED(away);
-        const SweepSpec spec = smallSweep(400);
-        here.sweep(spec, "cpu");
-        SweepRunner& sweeps = away.lab->sweeps();
-        const auto ended = [&] { return sweeps.sweep() ? sweeps.sweep()->results.rows.size() : 0; };
-        const QString folder = QString::fromStdString(away.map());
-        sweeps.start(spec, folder, There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(ended() >= 1, 60000);
-        sweeps.start(smallSweep(3), folder + "-2", There::device(), 1);  // rejected: one at a time
-        sweeps.stop();
-        QVERIFY(sweeps.stopping());
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
-        QVERIFY2(ended() < 6, "all had ended");
-        QCOMPARE(read_sweep(away.map()).rows.size(), ended());
-        QVERIFY(!QFile::exists(folder + "-2"));
-        const std::size_t before = ended();
-        sweeps.resume(There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(ended() > before, 60000);
-        QSignalSpy problem(&sweeps, &SweepRunner::problem);
-        There::kill();
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
-        QVERIFY2(problem.size() == 1 && problem[0][0].toString().startsWith("there: "),
-                 problem.isEmpty() ? "no line" : qPrintable(problem[0][0].toString()));
-        QVERIFY2(ended() < 6, "all had ended");
-        sweeps.resume("cpu", 1);
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
-        compareRows(read_sweep(here.map()), read_sweep(away.map()));
-    }
-
-    /// What has ended here is not trained again there.
-    void aSweepThatBeganHereContinuesThere() {
-        const There there;
-        Bench away(There::device());
-        CONNECTED(away);
-        SweepRunner& sweeps = away.lab->sweeps();
-        const auto ended = [&] { return sweeps.sweep() ? sweeps.sweep()->results.rows.size() : 0; };
-        sweeps.start(smallSweep(200), QString::fromStdString(away.map()), "cpu", 1);
-        QTRY_VERIFY_WITH_TIMEOUT(ended() >= 1, 60000);
-        sweeps.stop();
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 20000);
-        const SweepResults before = read_sweep(away.map());
-        QVERIFY2(before.rows.size() < 6, "all had ended");
-        const auto bytes = text_of_file(away.map() + "/" + before.rows[0].recording);
-        sweeps.resume(There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
-        const SweepResults after = read_sweep(away.map());
-        QCOMPARE(after.rows.size(), 6u);
-        QVERIFY(std::count(after.rows.begin(), after.rows.end(), before.rows[0]) == 1);
-        QVERIFY(bytes && bytes == text_of_file(away.map() + "/" + before.rows[0].recording));
-        const QDir folder(there.recordings() + "/sweeps");
-        const QString name = folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot).value(0);
-        const std::string copy = folder.filePath(name).toStdString() + "/";
-        QVERIFY(QFile::exists(QString::fromStdString(copy + after.rows[5].recording)));
-        QVERIFY(!QFile::exists(QString::fromStdString(copy + before.rows[0].recording)));
-    }
-
-    /// The sweep continues there; nothing of it is lost. Stopped meanwhile, it is over here at once.
-    void aSweepWhoseConnectionIsCut() {
-        const There there;
-        Bench away(There::device()), here("cpu");
-        CONNECTED(away);
-        const SweepSpec spec = smallSweep(400);
-        here.sweep(spec, "cpu");
-        SweepRunner& sweeps = away.lab->sweeps();
-        const auto ended = [&] { return sweeps.sweep() ? sweeps.sweep()->results.rows.size() : 0; };
-        sweeps.start(spec, QString::fromStdString(away.map()), There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(ended() >= 1, 60000);
-        there.cut();
-        QTRY_VERIFY_WITH_TIMEOUT(!away.lab->devices().waits(There::device()).isEmpty(), 20000);
-        QTest::qWait(300);
-        const std::size_t before = ended();
-        QVERIFY2(before < 6 && sweeps.running(), "the sweep was over before the cut");
-        there.restore();
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
-        compareRows(read_sweep(here.map()), read_sweep(away.map()));
-
-        QVERIFY(QDir(QString::fromStdString(away.map())).removeRecursively());
-        SweepSpec other = spec;
-        other.seeds = {52, 53, 54};
-        sweeps.start(other, QString::fromStdString(away.map()), There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(sweeps.sweep()->results.spec.seeds == other.seeds && ended() >= 1, 60000);
-        there.cut();
-        QTRY_VERIFY_WITH_TIMEOUT(!away.lab->devices().waits(There::device()).isEmpty(), 20000);
-        QSignalSpy problem(&sweeps, &SweepRunner::problem);
-        sweeps.stop();
-        QVERIFY(!sweeps.running());
-        QCOMPARE(problem.size(), 1);
-        QCOMPARE(problem[0][0].toString(), QString("The sweep stops on there once it is connected"));
-        there.restore();
-        QTRY_VERIFY_WITH_TIMEOUT(away.lab->devices().waits(There::device()).isEmpty(), 20000);
-        sweeps.resume(There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(!sweeps.running(), 60000);
-        QCOMPARE(read_sweep(away.map()).rows.size(), 6u);
-    }
-
-    /// One line each: a folder of another sweep here, a recipe that is not valid there, a machine that is not
-    /// reached, a folder that cannot be written.
-    void aSweepThatCannotTrainThere() {
-        const There there;
-        Bench away(There::device());
-        CONNECTED(away);
-        SweepRunner& sweeps = away.lab->sweeps();
-        QSignalSpy rejected(&sweeps, &SweepRunner::rejected), problem(&sweeps, &SweepRunner::problem);
-        const QString folder = QString::fromStdString(away.map());
-        away.sweep(smallSweep(2), There::device());
-        sweeps.start(smallSweep(3), folder, There::device(), 1);
-        QTRY_COMPARE_WITH_TIMEOUT(rejected.size(), 1, 20000);
-        QVERIFY2(rejected[0][0].toString().contains("the folder is another sweep's"),
-                 qPrintable(rejected[0][0].toString()));
-        QVERIFY(!sweeps.running());
-        SweepSpec wrong = smallSweep(2);
-        wrong.grid[0] = {"stack.heads", {"2", "3"}};
-        sweeps.start(wrong, folder + "-wrong", There::device(), 1);
-        QTRY_COMPARE_WITH_TIMEOUT(rejected.size(), 2, 20000);
-        QVERIFY2(rejected[1][0].toString().contains("stack.heads"), qPrintable(rejected[1][0].toString()));
-        sweeps.start(smallSweep(2), folder + "-far", "ssh://changed cpu", 1);
-        QTRY_COMPARE_WITH_TIMEOUT(problem.size(), 1, 20000);
-        QVERIFY2(problem[0][0].toString().startsWith("changed: "), qPrintable(problem[0][0].toString()));
-        QVERIFY(!sweeps.running());
-        sweeps.start(smallSweep(2), "/proc/none", There::device(), 1);
-        QTRY_COMPARE_WITH_TIMEOUT(problem.size(), 2, 20000);
-        QVERIFY2(problem[1][0].toString().startsWith("/proc/none: cannot be made"),
-                 qPrintable(problem[1][0].toString()));
-        // The window is closed while a sweep trains there: it is stopped, and continues another time.
-        sweeps.start(smallSweep(400), folder + "-closed", There::device(), 1);
-        QTRY_VERIFY_WITH_TIMEOUT(
-            sweeps.sweep() && sweeps.sweep()->folder.endsWith("-closed") && !sweeps.sweep()->training.empty(),
-            60000);
-        away.lab.reset();
-        QTRY_VERIFY_WITH_TIMEOUT(There::engines().empty(), 20000);
-    }
-
-    /// Rows that are of no run of the sweep, or name another file, end it and write nothing.
-    void rowsThatNoSweepSendsAreRejected() {
-        QTemporaryDir place;
-        SweepRow strange;
-        strange.run = 99;
-        strange.state = RunState::Finished;
-        SweepRow outside = strange;
-        outside.run = 1;
-        outside.recording = "../outside.h5";
-        for (const SweepRow& row : {strange, outside}) {
-            const QString folder = place.filePath(QString::number(row.run));
-            SweepCopy copy(3, smallSweep(2), folder);
-            QSignalSpy failed(&copy, &SweepCopy::failed), taken(&copy, &SweepCopy::taken);
-            copy.open();
-            const auto reply = [&](std::uint64_t token) {
-                return std::make_shared<const SweepReply>(
-                    SweepReply{token, SweepReply::Ended{row, {1, 6, -1}, "bytes"}});
-            };
-            copy.take(reply(2));  // of an earlier request
-            QCOMPARE(failed.size(), 0);
-            copy.take(reply(3));
-            copy.take(reply(3));
-            QCOMPARE(failed.size(), 1);
-            QVERIFY(!failed[0][0].toString().isEmpty());
-            QCOMPARE(taken.size(), 0);
-            QCOMPARE(QDir(folder + "/runs").entryList(QDir::Files).size(), 0);
-            QVERIFY(!QFile::exists(folder + "/outside.h5"));
-        }
-    }
-
     /// What cannot be recorded there is recorded here.
     void whatIsNotRecordedThereIsStated() {
         const There there;
         there.spoilRecordings();
         Bench b(There::device());
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         b.train();
         QTRY_VERIFY_WITH_TIMEOUT(b.lines.size() == 2, 20000);
         for (const QString& line : b.lines)
@@ -655,7 +387,7 @@ class RemoteLabTest : public QObject {
     void givenWeightsAreSent() {
         const There there;
         Bench here("cpu"), away(There::device());
-        CONNECTED(away);
+        NORMSCOPE_CONNECTED(away);
         const QString model = here.place.filePath("model.safetensors");
         const Recipe recipe = here.run(0).recipe;
         Recipe built = recipe;
@@ -680,7 +412,7 @@ class RemoteLabTest : public QObject {
     void aRecordingThereIsFollowed() {
         const There there;
         Bench writer(There::device(), 20000), b("cpu");
-        CONNECTED(writer);
+        NORMSCOPE_CONNECTED(writer);
         writer.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(recordingsIn(there.recordings()).size() == 2, 20000);
         const QString file = recordingsIn(there.recordings())[0];
@@ -728,7 +460,7 @@ class RemoteLabTest : public QObject {
         QStringList dead;
         {
             Bench b(There::device());
-            CONNECTED(b);
+            NORMSCOPE_CONNECTED(b);
             dead = There::sockets();
             There::kill();
         }
@@ -736,7 +468,7 @@ class RemoteLabTest : public QObject {
         const std::array<timespec, 2> before{{{1, 0}, {1, 0}}};
         for (const QString& path : dead) QCOMPARE(utimensat(AT_FDCWD, qPrintable(path), before.data(), 0), 0);
         Bench b(There::device());
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         for (const QString& path : dead) QVERIFY2(!QFileInfo::exists(path), qPrintable(path));
         QCOMPARE(There::sockets().size(), 1);
     }
@@ -746,7 +478,7 @@ class RemoteLabTest : public QObject {
         const There there;
         {
             Bench b(There::device(), 20000);
-            CONNECTED(b);
+            NORMSCOPE_CONNECTED(b);
             b.lab->training().play();
             QTRY_VERIFY_WITH_TIMEOUT(b.run(1).data->steps.rows() > 5, 20000);
             const QString folder = b.folder();
@@ -768,7 +500,7 @@ class RemoteLabTest : public QObject {
         const There there;
         QTemporaryDir kept;
         Bench b(There::device(), 3000);
-        CONNECTED(b);
+        NORMSCOPE_CONNECTED(b);
         b.lab->training().play();
         QTRY_VERIFY_WITH_TIMEOUT(b.run(1).data->steps.rows() > 5, 20000);
         there.cut();
