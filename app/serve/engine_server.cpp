@@ -63,7 +63,8 @@ EngineServer::EngineServer(qintptr listening, const std::string& folder, int thr
           } catch (const InputError& error) {
               send(reply::NotUnderstood{error.what()});
           }
-      }) {
+      }),
+      swept_(channel_, kMaxWaiting) {
     relayReplies();
     connect(&server_, &QLocalServer::newConnection, this, &EngineServer::accept);
     if (!server_.listen(listening)) throw SystemError("the socket: " + server_.errorString().toStdString());
@@ -94,7 +95,9 @@ void EngineServer::relayReplies() {
     connect(recorder_.get(), &RecordingWorker::followed, this,
             [this](const FollowReplyPtr& reply) { send(reply::Followed{*reply}); });
     connect(sweeps_.get(), &SweepTrainer::replied, this,
-            [this](const SweepReplyPtr& reply) { send(reply::Swept{*reply}); });
+            [this](const SweepReplyPtr& reply, const QString& recording) {
+                swept_.add(*reply, recording.toStdString());
+            });
     connect(engine, &Engine::frameReady, this, &EngineServer::sendFrame);
     connect(engine, &Engine::devicesFound, this, [this](const DevicesPtr& devices) {
         reply::Devices found{*devices};
@@ -161,6 +164,7 @@ void EngineServer::read() {
     const QByteArray bytes = window_->readAll();
     try {
         channel_.receive(bytes.constData(), static_cast<std::size_t>(bytes.size()));
+        swept_.send();
     } catch (const InputError& error) {
         std::fprintf(stderr, "normscope-engine: %s\n", error.what());
         disconnectWindow();

@@ -5,6 +5,7 @@
 #include "app/lab/engine/worker_thread.h"
 #include "app/lab/remote/channel.h"
 #include "app/lab/remote/messages.h"
+#include "app/serve/sweep_outbox.h"
 #include "app/serve/sweep_trainer.h"
 #include "core/run/live_recordings.h"
 
@@ -55,6 +56,8 @@ class EngineServer : public QObject {
 
     /// Intermediate checkpoints of more bytes are not sent: they are kept in the recording here.
     static constexpr std::size_t kMaxSentCheckpoint = std::size_t{16} << 20;
+    /// No recording of a sweep is read while more bytes wait to be acknowledged.
+    static constexpr std::size_t kMaxWaiting = std::size_t{16} << 20;
 
   Q_SIGNALS:
     void ended();
@@ -80,6 +83,7 @@ class EngineServer : public QObject {
     QLocalServer server_;
     QPointer<QLocalSocket> window_;
     Channel channel_;
+    SweepOutbox swept_;
     std::map<std::uint64_t, StartWeightsPtr> weights_;  ///< by number
     QTimer beat_;
     Clock::time_point received_at_ = Clock::now();  ///< of the window, or of a run's progress

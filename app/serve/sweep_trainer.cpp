@@ -46,19 +46,15 @@ class SweepTrainer::Watcher final : public SweepWatcher {
     void note(const std::string& line) override { reply(SweepReply::Noted{line}); }
 
     template <class What>
-    void reply(What what) {
-        Q_EMIT trainer_.replied(std::make_shared<const SweepReply>(SweepReply{token_, std::move(what)}));
+    void reply(What what, const std::string& recording = {}) {
+        Q_EMIT trainer_.replied(std::make_shared<const SweepReply>(SweepReply{token_, std::move(what)}),
+                                QString::fromStdString(recording));
     }
 
   private:
     void send(const SweepRow& row, const SweepCount& count) {
-        std::string recording;
-        if (!row.recording.empty()) {
-            const auto bytes = text_of_file(folder_ + "/" + row.recording);
-            if (!bytes) throw SystemError(folder_ + "/" + row.recording + ": cannot be read");
-            recording = *bytes;
-        }
-        reply(SweepReply::Ended{row, count, std::move(recording)});
+        reply(SweepReply::Ended{row, count, {}},
+              row.recording.empty() ? std::string() : folder_ + "/" + row.recording);
     }
 
     SweepTrainer& trainer_;

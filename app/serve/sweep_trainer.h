@@ -4,6 +4,7 @@
 #include "app/lab/engine/sweep_request.h"
 
 #include <QObject>
+#include <QString>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -28,7 +29,8 @@ class SweepTrainer : public QObject {
     bool busy() const { return open_ > 0; }
 
   Q_SIGNALS:
-    void replied(const normscope::app::SweepReplyPtr& reply);
+    /// `recording`: the file of a run that has ended, whose bytes are not in the reply; empty: none.
+    void replied(const normscope::app::SweepReplyPtr& reply, const QString& recording);
 
   private:
     class Watcher;

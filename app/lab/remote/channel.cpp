@@ -30,6 +30,7 @@ void Channel::write(Kind kind, std::uint64_t number, const std::string& message)
 }
 
 void Channel::send(std::string message) {
+    kept_bytes_ += message.size();
     kept_.push_back(std::move(message));
     if (open_) write(Kind::Message, acknowledged_ + kept_.size(), kept_.back());
 }
@@ -80,7 +81,10 @@ void Channel::take(const Header& header, std::string message) {
 }
 
 void Channel::acknowledge(std::uint64_t number) {
-    for (; acknowledged_ < number && !kept_.empty(); ++acknowledged_) kept_.pop_front();
+    for (; acknowledged_ < number && !kept_.empty(); ++acknowledged_) {
+        kept_bytes_ -= kept_.front().size();
+        kept_.pop_front();
+    }
 }
 
 }  // namespace normscope::app

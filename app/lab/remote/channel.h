@@ -36,6 +36,7 @@ class Channel {
 
     /// Messages that the other end has not acknowledged.
     std::size_t waiting() const { return kept_.size(); }
+    std::size_t waitingBytes() const { return kept_bytes_; }
 
     /// Of one message: checkpoints of large stacks are sent whole.
     static constexpr std::uint64_t kMaxMessage = std::uint64_t{16} << 30;
@@ -51,6 +52,7 @@ class Channel {
     Write write_;        ///< null: not connected
     bool open_ = false;  ///< the other end has stated what it has: messages are sent at once
     std::deque<std::string> kept_;
+    std::size_t kept_bytes_ = 0;
     std::uint64_t acknowledged_ = 0;  ///< the number of the message before the first of kept_
     std::uint64_t received_ = 0;      ///< the number of the last message that was taken
     std::string bytes_;               ///< of a message that has not arrived whole
