@@ -6,6 +6,7 @@
 #include "core/run/memory_need.h"
 #include "core/run/recording.h"
 #include "core/session/recording/recovery.h"
+#include "core/session/session.h"
 #include "core/sweep/sweep_folder.h"
 
 #include <chrono>
@@ -25,25 +26,36 @@ constexpr auto kWriteInterval = 100ms;
 constexpr auto kCheckpointInterval = 5s;
 
 /// Collects the deltas of a run and passes them to its recording at most ten times a second: a call to the
-/// files may wait for another run's.
+/// files may wait for another run's. A run that has its result before the first of them is not recorded
+/// (unrecorded()).
 class Outlet final : public RunSink {
   public:
-    Outlet(Recording& recording, const FileCalls& files)
-        : recording_(recording), files_(files), has_data_(recording.last_step() >= 0) {}
+    Outlet(Recording& recording, const FileCalls& files, Clock::duration unrecorded)
+        : recording_(recording),
+          files_(files),
+          next_write_(Clock::now() + unrecorded),
+          has_data_(recording.last_step() >= 0),
+          begun_(has_data_) {}
 
     void add(const RunDelta& delta) override {
         has_data_ = has_data_ || !delta.steps.empty() || !delta.probes.empty();
         merge(waiting_, delta);
         ended_ = ended_ || (delta.outcome && is_result(delta.outcome->state));
-        if (delta.outcome || Clock::now() - written_ >= kWriteInterval) write();
+        if (ended_ && !begun_) return;
+        const bool over = delta.outcome && delta.outcome->state != RunState::Running;
+        if (over || Clock::now() >= next_write_) write();
     }
     void save(const std::shared_ptr<const Checkpoint>& checkpoint) override {
         if (ended_) return;  // the last one goes into the session, if at all
         write();
         guarded([&] { recording_.save(checkpoint); });
     }
-    /// Whether there is a recording: it begins with the first data.
+    /// Whether there is something to record.
     bool has_data() const { return has_data_; }
+    /// All of a run that has its result and is not recorded; null: it is recorded.
+    const RunDelta* unrecorded() const { return ended_ && !begun_ ? &waiting_ : nullptr; }
+    /// What waits, where a run breaks off.
+    void finish() { write(); }
     /// Of the files; null if there was none.
     const std::exception_ptr& error() const { return error_; }
 
@@ -58,15 +70,16 @@ class Outlet final : public RunSink {
         }
     }
     void write() {
-        written_ = Clock::now();
+        next_write_ = Clock::now() + kWriteInterval;
+        begun_ = true;
         if (!waiting_.empty()) guarded([&] { recording_.add(std::exchange(waiting_, {})); });
     }
 
     Recording& recording_;
     const FileCalls& files_;
     RunDelta waiting_;
-    Clock::time_point written_{};
-    bool has_data_, ended_ = false;
+    Clock::time_point next_write_;
+    bool has_data_, begun_, ended_ = false;
     std::exception_ptr error_;
 };
 
@@ -91,6 +104,13 @@ std::optional<Resumption> resumption_of(const RecordedRun& run, std::string& not
     }
     if (!found || !found->checkpoint) CheckpointPair(run.path).remove();
     return found;
+}
+
+/// The session of a run that was not recorded.
+void save_run(const std::string& path, const RunData& run, std::optional<Checkpoint> last) {
+    std::vector<CheckpointSource> checkpoints;
+    if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
+    save_session(path, std::vector<const RunData*>{&run}, "", checkpoints);
 }
 
 RecordedEnd failed(const std::string& what, std::string note) {
@@ -128,8 +148,8 @@ RecordedEnd train_recorded(RecordedRun given, Device& device, const std::functio
         } else {
             header = std::make_shared<const RunData>(built->header());
         }
-        recording.emplace(given.path, std::move(header));
-        outlet.emplace(*recording, files);
+        recording.emplace(given.path, header);
+        outlet.emplace(*recording, files, given.unrecorded);
         run.emplace(std::move(built), std::move(start), *outlet, kCheckpointInterval);
     } catch (const std::exception& error) {  // does not fit the device, or into memory
         return failed(error.what(), end.note);
@@ -145,6 +165,7 @@ RecordedEnd train_recorded(RecordedRun given, Device& device, const std::functio
         end.outcome = run->outcome();
     } catch (const std::exception& error) {
         end.outcome = {RunState::Failed, run->experiment().steps_done(), error.what(), -1};
+        if (!outlet->error()) outlet->finish();
         files([&] { recording->abandon(end.outcome); });
         if (outlet->error() || run->ended()) throw;  // else a checkpoint did not fit into memory
     }
@@ -153,9 +174,14 @@ RecordedEnd train_recorded(RecordedRun given, Device& device, const std::functio
     if (result && given.keep_weights) last = run->experiment().checkpoint();
     files([&] {
         if (!outlet->has_data()) return;
-        if (result) save_as_session(given.path, "", std::move(last));
-        end.recorded = recover(given.path);
         end.has_recording = true;
+        if (const RunDelta* all = outlet->unrecorded()) {
+            end.recorded = *header;
+            append(end.recorded, *all);
+            save_run(given.path, end.recorded, std::move(last));
+        } else {
+            end.recorded = result ? save_as_session(given.path, "", std::move(last)) : recover(given.path);
+        }
     });
     return end;
 }

@@ -4,6 +4,7 @@
 #include "core/run/run.h"
 #include "core/session/run_data.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ struct RecordedRun {
     std::string name, path;
     std::shared_ptr<const Corpus> corpus;
     bool keep_weights = false;  ///< the last checkpoint stays in the session
+    /// A run that has its result before this time is not recorded while it trains.
+    std::chrono::milliseconds unrecorded{100};
 };
 
 /// What became of it.
@@ -31,10 +34,12 @@ struct RecordedEnd {
 };
 
 /// Trains one run to its end, or until `stop` returns true: it is then interrupted with a checkpoint and
-/// continues at the next call, with the bits of an uninterrupted run. A recording that cannot be read, or has
-/// only damaged checkpoints, is renamed to *.h5.damaged and the run trained again. An error of training, the
-/// device included, is an outcome (failed, with its message). An error of the files is thrown: SystemError (a
-/// full disk), after the recording was closed as far as possible. `pool` is called before every step.
+/// continues at the next call, with the bits of an uninterrupted run. It is recorded while it trains, unless
+/// it has its result at once (RecordedRun::unrecorded): then its session alone is written. A recording that
+/// cannot be read, or has only damaged checkpoints, is renamed to *.h5.damaged and the run trained again. An
+/// error of training, the device included, is an outcome (failed, with its message). An error of the files is
+/// thrown: SystemError (a full disk), after the recording was closed as far as possible. `pool` is called
+/// before every step.
 RecordedEnd train_recorded(RecordedRun run, Device& device, const std::function<ThreadPool&()>& pool,
                            const std::function<bool()>& stop, const FileCalls& files);
 

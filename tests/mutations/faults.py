@@ -189,6 +189,8 @@ FAULTS = [
     ("cli", "signals that were inherited as blocked stay so", "stop.cpp", "pthread_sigmask(SIG_UNBLOCK, &all, nullptr);", "if (!$M) pthread_sigmask(SIG_UNBLOCK, &all, nullptr);", ["cli_driven"]),
     ("cli", "what is printed goes into the first file", "main.cpp", "if (::fcntl(stream, F_GETFD) < 0 &&", "if (!$M && ::fcntl(stream, F_GETFD) < 0 &&", ["cli_driven"]),
     ("cli", "a listed command forgets what is tied to a value", "sweep_spec.cpp", "if (holds) settings.insert(", "if (holds && !$M) settings.insert(", ["cli_launchers", "sweep_"]),
+    ("sweep", "what waits is not written where a short run fails", "sweep_work.cpp", "if (!outlet->error()) outlet->finish();", "if (!outlet->error() && !$M) outlet->finish();", ["sweep_sweep_work"]),
+    ("sweep", "a short run is recorded too", "sweep_work.cpp", "if (ended_ && !begun_) return;", "if (ended_ && !begun_ && !$M) return;", ["sweep_sweep_work"]),
     ("sweep", "an array's task is counted from 0", "sweep_shard.cpp", "return SweepShard{(*task - *first) / step + 1, tasks};", "return SweepShard{($M ? *task : *task - *first) / step + 1, tasks};", ["sweep_sweep_shard", "cli_launchers"]),
     ("sweep", "a run without a row is not started", "sweep_status.cpp", "if (const auto state = recorded_state(", "if (const auto state = $M ? std::nullopt : recorded_state(", ["cli_launchers"]),
     ("sweep", "a folder without locks is rejected", "file_locks.cpp", "return error == ENOSYS || error == ENOLCK", "return error == ENOSYS || (!$M && error == ENOLCK)", ["cli_launchers"]),

@@ -59,10 +59,10 @@ void require_free_for_run(const std::string& path) {
         throw InputError(path, "is being recorded by another process", "a file of its own for each run");
 }
 
-void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last,
-                     const std::vector<std::shared_ptr<const Checkpoint>>& kept) {
+RunData save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last,
+                        const std::vector<std::shared_ptr<const Checkpoint>>& kept) {
     const FileIdentity recorded = identity_of(path);
-    const RunData run = recover(path);
+    RunData run = recover(path);
     std::vector<CheckpointSource> checkpoints;
     std::set<std::int64_t> steps;
     if (last) steps.insert(last->step);
@@ -74,6 +74,7 @@ void save_as_session(const std::string& path, const std::string& view_json, std:
     if (last) checkpoints.push_back({run.id, std::make_shared<const Checkpoint>(std::move(*last))});
     save_session(path, std::vector<const RunData*>{&run}, view_json, checkpoints, recorded);
     CheckpointPair(path).remove();
+    return run;
 }
 
 std::optional<Resumption> find_resumption(const std::string& path, const Recipe& recipe) {

@@ -37,8 +37,8 @@ struct Resumption {
 /// Replaces the recording of an ended run by a session with its last checkpoint (nullopt: without), those
 /// `kept` before it and, where the run started from given weights, that of step 0; removes the live
 /// checkpoints.
-void save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last,
-                     const std::vector<std::shared_ptr<const Checkpoint>>& kept = {});
+RunData save_as_session(const std::string& path, const std::string& view_json, std::optional<Checkpoint> last,
+                        const std::vector<std::shared_ptr<const Checkpoint>>& kept = {});
 
 /// What --resume finds at `path`; nullopt if there is no file. Throws InputError naming the first key in
 /// which the recipes differ.
