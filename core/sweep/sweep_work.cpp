@@ -150,6 +150,7 @@ RecordedEnd train_recorded(RecordedRun given, Device& device, const std::functio
         }
         recording.emplace(given.path, header);
         outlet.emplace(*recording, files, given.unrecorded);
+        if (outlet->has_data()) header.reset();  // the rows of a resumed run: its recording has them
         run.emplace(std::move(built), std::move(start), *outlet, kCheckpointInterval);
     } catch (const std::exception& error) {  // does not fit the device, or into memory
         return failed(error.what(), end.note);
